@@ -1,0 +1,1 @@
+# Importing the module starts the library; nothing else of it is used.
