@@ -1,0 +1,148 @@
+"""What a test does with a real Kafka besides what it tests: create topics, put records in, look."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bridge.devkafka import DevKafka
+
+_REQUEST_SECONDS: Final = 30.0
+_POLL_SECONDS: Final = 0.05
+_QUIET = {"log_level": 0}  # librdkafka prints every refused connection to standard error
+
+
+class RealKafka:
+    """A running Kafka cluster, as the tests see it. Raises KafkaException where Kafka refuses."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, **_QUIET})
+
+    def create_topic(
+        self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None
+    ) -> str:
+        """Create a topic, wait until each partition has a leader, and return its name.
+
+        Without a name it gets one that no other test has.
+        """
+        name = name or f"topic-{uuid.uuid4().hex[:12]}"
+        topic = NewTopic(name, partitions, config=dict(config or {}))
+        self._admin.create_topics([topic])[name].result(_REQUEST_SECONDS)
+        deadline = time.monotonic() + _REQUEST_SECONDS
+        while not self._has_leaders(name, partitions):
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"Topic {name} has no leaders for its {partitions} partition(s)")
+            time.sleep(_POLL_SECONDS)
+        return name
+
+    def produce(self, topic: str, values: Sequence[bytes], *, partition: int = 0) -> None:
+        """Append one record for each value to a partition; return when all brokers have them."""
+        failures: list[KafkaError] = []
+
+        def on_delivery(error: KafkaError | None, _message: Message) -> None:
+            if error is not None:
+                failures.append(error)
+
+        producer = Producer(
+            {
+                "bootstrap.servers": self.bootstrap_servers,
+                "acks": "all",
+                "linger.ms": 0,
+                "message.timeout.ms": round(_REQUEST_SECONDS * 1000),
+                **_QUIET,
+            }
+        )
+        for value in values:
+            producer.produce(topic, value, partition=partition, on_delivery=on_delivery)
+        producer.flush()  # ends by itself: no record outlives its `message.timeout.ms`
+        if failures:
+            raise KafkaException(failures[0])
+
+    def records(self, topic: str) -> list[Message]:
+        """Return every committed record of a topic, from its beginning to its end at this moment.
+
+        They are ordered by partition, then by offset. Raises TimeoutError when the end is not
+        reached.
+        """
+        partitions = self._partitions(topic)
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap_servers,
+                "group.id": "records",  # required, though nothing is ever committed
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "fetch.wait.max.ms": 10,  # the end is told by an empty answer, which else takes 500
+                **_QUIET,
+            }
+        )
+        try:
+            # Offsets by number: to look for OFFSET_BEGINNING itself takes librdkafka half a second.
+            consumer.assign([_beginning(consumer, topic, partition) for partition in partitions])
+            records = _read_to_end(consumer, partitions)
+        finally:
+            consumer.close()
+        return sorted(records, key=lambda record: (record.partition() or 0, record.offset() or 0))
+
+    def _partitions(self, topic: str) -> set[int]:
+        metadata = self._admin.list_topics(topic, timeout=_REQUEST_SECONDS).topics[topic]
+        if metadata.error is not None:
+            raise KafkaException(metadata.error)
+        return set(metadata.partitions)
+
+    def _has_leaders(self, topic: str, partitions: int) -> bool:
+        """Tell whether the topic is visible with a leader for each partition."""
+        metadata = self._admin.list_topics(topic, timeout=_REQUEST_SECONDS).topics[topic]
+        leaders = [p.leader for p in metadata.partitions.values() if p.error is None]
+        return metadata.error is None and len(leaders) == partitions and -1 not in leaders
+
+
+class OwnKafka(RealKafka):
+    """A cluster of one test alone, whose brokers it may kill."""
+
+    def __init__(self, cluster: DevKafka) -> None:
+        super().__init__(cluster.bootstrap_servers)
+        self.cluster = cluster
+
+
+def _beginning(consumer: Consumer, topic: str, partition: int) -> TopicPartition:
+    """Return the position of the first record that a partition still holds."""
+    sought = TopicPartition(topic, partition)
+    watermarks = consumer.get_watermark_offsets(sought, timeout=_REQUEST_SECONDS)
+    if watermarks is None:
+        raise TimeoutError(f"The offsets of partition {partition} of {topic} were not told")
+    return TopicPartition(topic, partition, watermarks[0])
+
+
+def _read_to_end(consumer: Consumer, partitions: set[int]) -> list[Message]:
+    """Consume until the end of every assigned partition was met once."""
+    records = []
+    unfinished = set(partitions)
+    deadline = time.monotonic() + _REQUEST_SECONDS
+    while unfinished:
+        if time.monotonic() >= deadline:
+            raise TimeoutError(f"The ends of partitions {unfinished} were not reached")
+        for message in consumer.consume(num_messages=1000, timeout=_POLL_SECONDS):
+            error = message.error()
+            if error is None:
+                records.append(message)
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - librdkafka's own name
+                unfinished.discard(message.partition() or 0)
+            elif not error.retriable():
+                raise KafkaException(error)
+    return records
