@@ -1,0 +1,1 @@
+"""Values that cross the borders between the folders; they import nothing of the product."""

@@ -1,0 +1,44 @@
+"""AMQP error conditions: the symbols that go on the wire, and the value that carries one.
+
+Sources: AMQP 1.0 core, section 2.8.15 (amqp-error), 2.8.16 (connection-error), 2.8.17 (session-error)
+and 2.8.18 (link-error).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+INTERNAL_ERROR: Final = "amqp:internal-error"
+NOT_FOUND: Final = "amqp:not-found"
+UNAUTHORIZED_ACCESS: Final = "amqp:unauthorized-access"
+DECODE_ERROR: Final = "amqp:decode-error"
+RESOURCE_LIMIT_EXCEEDED: Final = "amqp:resource-limit-exceeded"
+NOT_ALLOWED: Final = "amqp:not-allowed"
+INVALID_FIELD: Final = "amqp:invalid-field"
+NOT_IMPLEMENTED: Final = "amqp:not-implemented"
+PRECONDITION_FAILED: Final = "amqp:precondition-failed"
+RESOURCE_DELETED: Final = "amqp:resource-deleted"
+ILLEGAL_STATE: Final = "amqp:illegal-state"
+
+CONNECTION_FORCED: Final = "amqp:connection:forced"
+
+LINK_DETACH_FORCED: Final = "amqp:link:detach-forced"
+LINK_STOLEN: Final = "amqp:link:stolen"
+LINK_MESSAGE_SIZE_EXCEEDED: Final = "amqp:link:message-size-exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An AMQP `error` (core 2.8.14): what went wrong, told to the peer.
+
+    `name` is the condition's symbol, `description` a sentence for people, `info` scalars for programs
+    (keys become symbols on the wire).
+    """
+
+    name: str
+    description: str
+    info: Mapping[str, str | int | bool] = field(default_factory=dict)

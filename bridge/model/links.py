@@ -1,0 +1,43 @@
+"""What a peer asked for when it attached a link, and the settlement modes' names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class SenderSettleMode(IntEnum):
+    """How the sending end settles (AMQP 1.0 core, 2.8.2)."""
+
+    UNSETTLED = 0
+    SETTLED = 1
+    MIXED = 2
+
+
+class ReceiverSettleMode(IntEnum):
+    """When the receiving end settles (AMQP 1.0 core, 2.8.3)."""
+
+    FIRST = 0
+    SECOND = 1
+
+
+@dataclass(frozen=True, slots=True)
+class AttachRequest:
+    """A remote attach, read once.
+
+    `peer_sends` is True when the remote end is the sender (a source endpoint is wanted), `address` the
+    address of the terminus at the bridge's side (its target, or its source), `outcomes` the symbols that
+    the sending peer's source lists as supported (AMQP 1.0 core, 3.5.3), `max_message_size_bytes` the
+    largest message that the peer takes, 0 for no limit.
+    """
+
+    container_id: str
+    link_name: str
+    peer_sends: bool
+    address: str | None
+    snd_settle_mode: SenderSettleMode
+    rcv_settle_mode: ReceiverSettleMode
+    outcomes: frozenset[str] = field(default_factory=frozenset)
+    dynamic: bool = False
+    coordinator: bool = False
+    max_message_size_bytes: int = 0

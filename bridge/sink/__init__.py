@@ -1,0 +1,1 @@
+"""The sink endpoint (Kafka to AMQP receiver): decisions only, no I/O."""

@@ -1,0 +1,425 @@
+"""The sink link: one attached AMQP receiver, from consumed records to committed offsets.
+
+Records wait here for credit, are encoded when they are sent, and are kept until the receiver has
+answered them, so that they can be sent again. It decides only; the consumer, the engine, the timer
+and the log are behind the ports that it is built with. Everything happens on the event loop's thread.
+
+Order: records of a partition are sent in order. A record that is to be sent again goes first, and
+while one waits for its back-off nothing else is sent on the link.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from bridge.model import conditions
+from bridge.model.conditions import Condition
+from bridge.model.outcomes import DeliveryState, Outcome
+from bridge.sink.demand import Demand
+from bridge.sink.offsets import PartitionTracker
+
+if TYPE_CHECKING:
+    from bridge.model.failures import Failure
+    from bridge.sink.policy import SinkPolicy
+
+Delivery: TypeAlias = object
+"""An opaque handle of the engine; hashable, valid until settled or the link is closed."""
+
+
+class ConsumedRecord(Protocol):
+    """A record as the consumer gives it. `len()` of one is its value's size in bytes."""
+
+    def partition(self) -> int | None:
+        """Give the partition."""
+
+    def offset(self) -> int | None:
+        """Give the offset."""
+
+    def timestamp(self) -> tuple[int, int]:
+        """Give the timestamp's type and milliseconds."""
+
+    def key(self) -> bytes | None:
+        """Give the key."""
+
+    def value(self) -> bytes | None:
+        """Give the value."""
+
+    def headers(self) -> Sequence[tuple[str, bytes | None]] | None:
+        """Give the headers in order."""
+
+    def __len__(self) -> int: ...
+
+
+class SinkPort(Protocol):
+    """What a sink link asks of the engine."""
+
+    def credit(self) -> int:
+        """Tell how many messages the peer takes now."""
+
+    def draining(self) -> bool:
+        """Tell whether the peer wants its unused credit back."""
+
+    def room_bytes(self) -> int:
+        """Tell how many bytes may be sent now; when none, `batch_ended` is called once there are."""
+
+    def send(self, tag: bytes, payload: bytes) -> Delivery:
+        """Send unsettled."""
+
+    def send_settled(self, tag: bytes, payload: bytes) -> None:
+        """Send settled."""
+
+    def sent(self) -> None:
+        """Say that a batch was sent."""
+
+    def settle(self, deliveries: Sequence[Delivery]) -> None:
+        """Settle, and forget the deliveries."""
+
+    def drained(self) -> None:
+        """Give unused credit back."""
+
+    def detach(self, condition: Condition) -> None:
+        """End the link for a reason."""
+
+
+class Feed(Protocol):
+    """What a sink link asks of its consumer."""
+
+    def allow(self, total: int) -> None:
+        """Allow so many records to be handed over, counted since the link began."""
+
+    def took(self, size_bytes: int) -> None:
+        """Say that so many bytes of what was handed over have left the buffer."""
+
+    def commit(self, offsets: dict[int, int]) -> None:
+        """Commit these offsets (partition to the offset to read next), soon."""
+
+    def stop(self, offsets: dict[int, int]) -> None:
+        """Commit these offsets and leave the group."""
+
+
+class SinkEvents(Protocol):
+    """What a sink link tells operators."""
+
+    def skipped(self, partition: int, offset: int, outcome: Outcome) -> None:
+        """Report a record that the receiver refused for good, and that was passed over."""
+
+    def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
+        """Report a record that will be sent again."""
+
+    def failed(self, failure: Failure) -> None:
+        """Report what ended the consumer."""
+
+    def ended(self, accepted: int, unanswered: int) -> None:
+        """Report the link's end: how many records were accepted, how many have no outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkLimits:
+    """A link's bounds: what waits for credit, and when offsets are committed without a timer."""
+
+    buffer_records: int
+    commit_count: int
+
+
+Encode: TypeAlias = Callable[
+    [
+        int,
+        int,
+        int,
+        int,
+        bytes | None,
+        bytes | None,
+        Sequence[tuple[str, bytes | None]] | None,
+        int,
+    ],
+    bytes,
+]
+"""Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count."""
+
+Waiting: TypeAlias = tuple[PartitionTracker, ConsumedRecord, int, bool]
+"""A record: its partition's tracker, itself, how many attempts failed, whether it was sent before."""
+
+
+class SinkLink:
+    """The state machine of one attached receiver."""
+
+    def __init__(
+        self,
+        port: SinkPort,
+        policy: SinkPolicy,
+        limits: SinkLimits,
+        *,
+        feed: Feed,
+        encode: Encode,
+        later: Callable[[Callable[[], None]], object],
+        events: SinkEvents,
+    ) -> None:
+        self._port = port
+        self._policy = policy
+        self._commit_count = limits.commit_count
+        self._feed = feed
+        self._encode = encode
+        self._later = later
+        self._events = events
+        self._demand = Demand(limits.buffer_records, exact=policy.sends_settled)
+        self._trackers: dict[int, PartitionTracker] = {}
+        self._waiting: deque[Waiting] = deque()
+        self._unsettled: dict[Delivery, Waiting] = {}
+        self._again: list[Waiting] = []
+        self._backing_off = False
+        self._settling: list[Delivery] = []
+        self._answered = 0
+        self._drained: tuple[frozenset[int], Callable[[], None]] | None = None
+        self.closed = False
+        self.accepted_count = 0
+
+    # ------------------------------------------------------------------ from the engine
+
+    def opened(self) -> None:
+        """Ask for records; the engine has answered the attach, and there may be credit already."""
+        self.pump()
+
+    def batch_ended(self) -> None:
+        """Settle what was answered, and send what credit and room allow."""
+        if self._settling:
+            settling, self._settling = self._settling, []
+            self._port.settle(settling)
+        if self._answered >= self._commit_count:
+            self.commit()
+        self._check_drained()
+        self.pump()
+
+    def accepted(self, delivery: Delivery) -> None:
+        """Take the outcome accepted: the record is done."""
+        waiting = self._unsettled.pop(delivery, None)
+        if waiting is not None:
+            self._settling.append(delivery)
+            self.accepted_count += 1
+            self._done(waiting)
+
+    def disposed(self, delivery: Delivery, outcome: Outcome) -> None:
+        """Take any other outcome; a settlement without one counts as released."""
+        waiting = self._unsettled.pop(delivery, None)
+        if waiting is None:
+            return
+        self._settling.append(delivery)
+        tracker, record, failed_attempts, _ = waiting
+        if tracker.closed:
+            tracker.late += 1
+            return
+        offset = record.offset() or 0
+        if outcome.state is DeliveryState.REJECTED or outcome.undeliverable_here:
+            if self._policy.rejected == "detach":
+                self._port.detach(
+                    Condition(
+                        conditions.PRECONDITION_FAILED,
+                        f"the record at partition {tracker.partition}, offset {offset} was refused"
+                        " and sink.rejected is detach; its offset is not committed",
+                    )
+                )
+                return
+            self._events.skipped(tracker.partition, offset, outcome)
+            self._done(waiting)
+            return
+        self._events.redelivered(tracker.partition, offset, outcome)
+        self._again.append((tracker, record, failed_attempts + outcome.delivery_failed, True))
+        if not self._backing_off:
+            self._backing_off = True
+            self._later(self._send_again)
+
+    def close(self) -> None:
+        """End the link: commit what is done, leave the group."""
+        if self.closed:
+            return
+        self.closed = True
+        self._feed.stop(self._to_commit())
+        unanswered = len(self._unsettled) + len(self._again)
+        for tracker in self._trackers.values():
+            tracker.close()
+        self._waiting.clear()
+        self._unsettled.clear()
+        self._again.clear()
+        self._check_drained()
+        self._events.ended(self.accepted_count, unanswered)
+
+    # ------------------------------------------------------------------ from the consumer
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Take partitions: a new generation begins for each."""
+        for partition in partitions:
+            self._trackers[partition] = PartitionTracker(partition)
+
+    def consumed(self, records: Sequence[ConsumedRecord]) -> None:
+        """Take a batch of records, in the order of their partitions."""
+        if self.closed:
+            return
+        trackers = self._trackers
+        waiting = self._waiting
+        for record in records:
+            tracker = trackers.get(record.partition() or 0)
+            if tracker is not None and not tracker.closed:
+                waiting.append((tracker, record, 0, False))
+            else:
+                self._demand.sent += 1
+                self._feed.took(len(record))
+        self.pump()
+
+    def revoking(self, partitions: Sequence[int], drained: Callable[[], None]) -> None:
+        """Send nothing more of these partitions; call `drained` when all of them is answered."""
+        taken = frozenset(partitions)
+        self._forget_waiting(taken)
+        self._drained = (taken, drained)
+        self._check_drained()
+
+    def revoked(self, partitions: Sequence[int]) -> dict[int, int]:
+        """End these partitions' generation. Gives what is to be committed for them."""
+        offsets: dict[int, int] = {}
+        self._drained = None
+        for partition in partitions:
+            tracker = self._trackers.pop(partition, None)
+            if tracker is not None:
+                position = tracker.to_commit()
+                if position is not None:
+                    offsets[partition] = position
+                tracker.close()
+        self._forget_waiting(frozenset(partitions))
+        return offsets
+
+    def lost(self, partitions: Sequence[int]) -> None:
+        """End these partitions' generation; somebody else has them already: nothing is committed."""
+        self.revoked(partitions)
+
+    def committed(self, offsets: dict[int, int]) -> None:
+        """Take notice that Kafka has these offsets."""
+        for partition, offset in offsets.items():
+            tracker = self._trackers.get(partition)
+            if tracker is not None:
+                tracker.committed(offset)
+
+    def failed(self, failure: Failure) -> None:
+        """End the link: its consumer cannot go on."""
+        if not self.closed:
+            self._events.failed(failure)
+            self._port.detach(
+                Condition(
+                    failure.condition,
+                    failure.description,
+                    {"kafka-error": failure.kafka_error, "kafka-code": failure.kafka_code},
+                )
+            )
+
+    # ------------------------------------------------------------------ commits
+
+    def commit(self) -> None:
+        """Commit what is done. Called on time, and after so many answers."""
+        self._answered = 0
+        offsets = self._to_commit()
+        if offsets and not self._policy.sends_settled:
+            self._feed.commit(offsets)
+
+    def _to_commit(self) -> dict[int, int]:
+        if self._policy.sends_settled:
+            return {}
+        return {
+            partition: position
+            for partition, tracker in self._trackers.items()
+            if (position := tracker.to_commit()) is not None
+        }
+
+    # ------------------------------------------------------------------ sending
+
+    def pump(self) -> None:
+        """Send what waits, as far as credit and the room for bytes go."""
+        if self.closed:
+            return
+        port = self._port
+        credit = port.credit()
+        if self._waiting and credit > 0 and not self._backing_off:
+            room = port.room_bytes()
+            if room <= 0:
+                return
+            credit -= self._send(min(credit, len(self._waiting)), room)
+        if credit > 0 and (self._backing_off or not self._waiting) and port.draining():
+            port.drained()
+            credit = 0
+        allowed = self._demand.update(credit)
+        if allowed is not None:
+            self._feed.allow(allowed)
+
+    def _send(self, count: int, room_bytes: int) -> int:
+        """Send up to `count` records and a little more than `room_bytes`; gives how many."""
+        waiting, unsettled = self._waiting, self._unsettled
+        encode, send, send_settled = self._encode, self._port.send, self._port.send_settled
+        settles = self._policy.sends_settled
+        size_bytes = 0
+        sent = 0
+        first_attempts = 0
+        while sent < count and room_bytes > 0:
+            tracker, record, failed_attempts, again = entry = waiting.popleft()
+            partition, offset = tracker.partition, record.offset() or 0
+            payload = encode(
+                partition,
+                offset,
+                *record.timestamp(),
+                record.key(),
+                record.value(),
+                record.headers(),
+                failed_attempts,
+            )
+            tag = b"%d:%d" % (partition, offset)
+            room_bytes -= len(payload)
+            sent += 1
+            if settles:
+                send_settled(tag, payload)
+            else:
+                unsettled[send(tag, payload)] = entry
+            if not again:
+                first_attempts += 1
+                size_bytes += len(record)
+                if not settles:
+                    tracker.sent(offset)
+        self._demand.sent += first_attempts
+        self._feed.took(size_bytes)
+        self._port.sent()
+        return sent
+
+    def _send_again(self) -> None:
+        """Put what was released back in front, when its back-off is over."""
+        self._backing_off = False
+        if self.closed:
+            return
+        again, self._again = self._again, []
+        again.sort(key=lambda entry: entry[1].offset() or 0, reverse=True)
+        self._waiting.extendleft(again)
+        self.pump()
+
+    # ------------------------------------------------------------------ inside
+
+    def _done(self, waiting: Waiting) -> None:
+        if waiting[0].done(waiting[1].offset() or 0):
+            self._answered += 1
+
+    def _forget_waiting(self, partitions: frozenset[int]) -> None:
+        """Drop what was not sent yet of partitions that are going away; their next owner reads it."""
+        kept: deque[Waiting] = deque()
+        for entry in self._waiting:
+            if entry[0].partition not in partitions:
+                kept.append(entry)
+            elif not entry[3]:
+                self._demand.sent += 1
+                self._feed.took(len(entry[1]))
+        self._waiting = kept
+        self._again = [entry for entry in self._again if entry[0].partition not in partitions]
+
+    def _check_drained(self) -> None:
+        """Tell whoever waits for a revoke that all of its partitions is answered."""
+        if self._drained is None:
+            return
+        partitions, drained = self._drained
+        if any(entry[0].partition in partitions for entry in self._unsettled.values()):
+            return
+        self._drained = None
+        drained()

@@ -1,0 +1,33 @@
+"""From the settlement modes that a receiver attaches with to how the sink endpoint treats its link.
+
+Source: AMQP 1.0 core, sections 2.6.12 and 2.8.2-2.8.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bridge.model.links import SenderSettleMode
+
+
+@dataclass(frozen=True, slots=True)
+class SinkPolicy:
+    """How a sink link works.
+
+    sends_settled: offsets are committed before the records are sent, settled: at most once. If
+    not, records are sent unsettled and their offsets committed once they are answered: at least
+    once. (With rcv-settle-mode second the receiver's outcome comes unsettled and the bridge
+    settles, then commits; the bridge treats both receiver modes alike, as it settles whenever it
+    learns of an outcome.)
+    rejected: what becomes of a record that the receiver rejects: "skip" passes over it, "detach"
+    ends the link and leaves the offset where it is.
+    """
+
+    sends_settled: bool
+    rejected: Literal["skip", "detach"]
+
+
+def choose(snd_settle_mode: SenderSettleMode, *, rejected: Literal["skip", "detach"]) -> SinkPolicy:
+    """Give the policy for a link; a receiver that asks for mixed gets unsettled deliveries."""
+    return SinkPolicy(snd_settle_mode is SenderSettleMode.SETTLED, rejected)

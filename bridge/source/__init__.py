@@ -1,0 +1,1 @@
+"""The source endpoint (AMQP sender to Kafka): decisions only, no I/O."""
