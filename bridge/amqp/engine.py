@@ -1,0 +1,347 @@
+"""One AMQP connection without a socket: bytes in, calls to links' handlers, bytes out.
+
+Drives proton's bottom half (transport) from whoever owns the socket and answers its top half (connection,
+sessions, links) here. It never blocks, opens no socket and reads no clock. Everything is called on one
+thread. An exception in a link's handler ends that link alone.
+
+How to drive it: give received bytes to `receive`; call `flush` when `on_change` was called; give the time
+to `tick`; call `lost` once when the socket is gone, after which nothing may be called.
+
+Source: AMQP 1.0 core, sections 2.2-2.7; the nine pairs of local and remote endpoint states are those of
+Proton's engine documentation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from bridge.amqp import hot_path, native
+from bridge.amqp.links import IncomingLink, Link, OutgoingLink
+from bridge.model import conditions
+from bridge.model.conditions import Condition
+from cproton_ffi import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.amqp.native import CData
+
+_OUTPUT_BYTES: Final = 1 << 18
+_output: Final = ffi.new("char[]", _OUTPUT_BYTES)
+_output_view: Final = ffi.buffer(_output)
+
+_peek_event: Final = lib.pn_collector_peek
+_pop_event: Final = lib.pn_collector_pop
+_event_type: Final = lib.pn_event_type
+_event_delivery: Final = lib.pn_event_delivery
+_delivery_link: Final = lib.pn_delivery_link
+_DELIVERY: Final = lib.PN_DELIVERY
+_LINK_FLOW: Final = lib.PN_LINK_FLOW
+
+
+AnyLink: TypeAlias = IncomingLink | OutgoingLink
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """What a connection announces and holds to. Sizes are bytes, times milliseconds.
+
+    `idle_timeout_ms` is when the bridge gives a silent peer up; half of it is announced (core 2.4.5).
+    """
+
+    container_id: str
+    product_version: str
+    max_frame_size_bytes: int
+    channel_max: int
+    idle_timeout_ms: int
+    session_window_bytes: int
+
+
+class EngineEvents(Protocol):
+    """What an engine tells its owner besides bytes."""
+
+    def opened(self, container_id: str) -> None:
+        """Report that the peer opened the connection."""
+
+    def attached(self, link: AnyLink) -> None:
+        """Answer an attach: open or refuse the link, now or later."""
+
+    def closed(self, condition: Condition | None) -> None:
+        """Report that the peer closed the connection, or that its bytes were not AMQP."""
+
+    def handler_failed(self, link: Link, error: Exception) -> None:
+        """Report an exception in a link's handler; that link is being detached."""
+
+
+class Engine:
+    """The AMQP state of one connection."""
+
+    def __init__(self, settings: EngineSettings, events: EngineEvents, on_change: Callable[[], None]) -> None:
+        self._settings = settings
+        self._events = events
+        self._on_change = on_change
+        self.congested = False
+        """The socket takes no more for now; set by the owner."""
+        self.peer_container_id = ""
+        self._links: dict[CData, AnyLink] = {}
+        self._touched: list[AnyLink] = []
+        self._blocked: list[OutgoingLink] = []
+        self._closing = False
+        self._lost = False
+        self._connection = lib.pn_connection()
+        self._transport = lib.pn_transport()
+        self._collector = lib.pn_collector()
+        lib.pn_transport_set_server(self._transport)
+        lib.pn_sasl_allowed_mechs(lib.pn_sasl(self._transport), b"ANONYMOUS")
+        lib.pn_transport_require_auth(self._transport, False)  # noqa: FBT003 - a C function, or positional for speed
+        lib.pn_transport_set_max_frame(self._transport, settings.max_frame_size_bytes)
+        lib.pn_transport_set_channel_max(self._transport, settings.channel_max)
+        lib.pn_transport_set_idle_timeout(self._transport, settings.idle_timeout_ms)
+        lib.pn_connection_collect(self._connection, self._collector)
+        lib.pn_transport_bind(self._transport, self._connection)
+        self._control: dict[int, Callable[[CData], None]] = {
+            lib.PN_CONNECTION_REMOTE_OPEN: self._connection_opened,
+            lib.PN_CONNECTION_REMOTE_CLOSE: self._connection_closed,
+            lib.PN_SESSION_REMOTE_OPEN: self._session_opened,
+            lib.PN_SESSION_REMOTE_CLOSE: self._session_closed,
+            lib.PN_LINK_REMOTE_OPEN: self._link_attached,
+            lib.PN_LINK_REMOTE_CLOSE: self._link_closed,
+            lib.PN_LINK_REMOTE_DETACH: self._link_detached,
+            lib.PN_LINK_FLOW: self._link_flow,
+            lib.PN_TRANSPORT_ERROR: self._transport_failed,
+        }
+
+    # ------------------------------------------------------------------ bottom half
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes from the peer and handle what they say."""
+        transport = self._transport
+        base = ffi.from_buffer(data)
+        offset, size = 0, len(data)
+        while offset < size:
+            capacity = lib.pn_transport_capacity(transport)
+            if capacity <= 0:
+                break
+            count = min(capacity, size - offset)
+            if lib.pn_transport_push(transport, base + offset, count) < 0:
+                break
+            offset += count
+            self._handle_events()
+        self._end_batch()
+
+    def end_of_input(self) -> None:
+        """Take notice that the peer sends no more bytes."""
+        lib.pn_transport_close_tail(self._transport)
+        self._handle_events()
+        self._end_batch()
+
+    def flush(self, write: Callable[[bytes], None]) -> bool:
+        """Write what there is to be sent, as long as the socket takes it.
+
+        Gives False when the connection is over and the socket is to be closed.
+        """
+        transport = self._transport
+        while True:
+            pending = lib.pn_transport_pending(transport)
+            while pending > 0 and not self.congested:
+                count = lib.pn_transport_peek(transport, _output, min(pending, _OUTPUT_BYTES))
+                data = _output_view[:count]
+                lib.pn_transport_pop(transport, count)
+                write(data)
+                pending = lib.pn_transport_pending(transport)
+            if pending < 0:
+                self._handle_events()
+                return False
+            if self.congested or not self._blocked:
+                return True
+            blocked, self._blocked = self._blocked, []
+            for link in blocked:
+                self._call(link, link.base_handler.batch_ended)
+
+    def tick(self, now_ms: int) -> int:
+        """Let time pass: heartbeats, and the end of a silent peer. Gives the next deadline, 0 for none."""
+        deadline: int = lib.pn_transport_tick(self._transport, now_ms)
+        self._handle_events()
+        self._end_batch()
+        return deadline
+
+    def close(self, condition: Condition) -> None:
+        """Close the connection for a reason; its links end with it."""
+        if self._closing:
+            return
+        self._closing = True
+        for link in list(self._links.values()):
+            link.end()
+        native.write_condition(lib.pn_connection_condition(self._connection), condition)
+        # A close says nothing unless an open went before it.
+        lib.pn_connection_open(self._connection)
+        lib.pn_connection_close(self._connection)
+        self.changed()
+
+    def lost(self) -> None:
+        """Take notice that the socket is gone: end all links, and free everything."""
+        self._lost = True
+        for link in list(self._links.values()):
+            self._call(link, link.end)
+        self._links.clear()
+        self._touched.clear()
+        self._blocked.clear()
+        lib.pn_transport_unbind(self._transport)
+        lib.pn_collector_release(self._collector)
+        lib.pn_connection_release(self._connection)
+        lib.pn_decref(self._transport)
+        lib.pn_decref(self._connection)
+        lib.pn_collector_free(self._collector)
+
+    # ------------------------------------------------------------------ for links
+
+    @property
+    def links(self) -> list[AnyLink]:
+        """The links that have not ended."""
+        return [link for link in self._links.values() if not link.ended]
+
+    def changed(self) -> None:
+        """Say that there may be something to send."""
+        if not self._lost:
+            self._on_change()
+
+    def blocked(self, link: OutgoingLink) -> None:
+        """Remember a link that may go on when bytes have left."""
+        if link not in self._blocked:
+            self._blocked.append(link)
+
+    # ------------------------------------------------------------------ events
+
+    def _handle_events(self) -> None:
+        collector = self._collector
+        links = self._links
+        touched = self._touched
+        link: AnyLink | None = None
+        while event := _peek_event(collector):
+            kind = _event_type(event)
+            try:
+                if kind == _DELIVERY:
+                    delivery = _event_delivery(event)
+                    link = links.get(_delivery_link(delivery))
+                    if link is not None:
+                        if not link.touched:
+                            link.touched = True
+                            touched.append(link)
+                        if isinstance(link, IncomingLink):
+                            hot_path.received(link, delivery)
+                        else:
+                            hot_path.disposed(link, delivery)
+                else:
+                    handle = self._control.get(kind)
+                    if handle is not None:
+                        link = None
+                        handle(event)
+            except Exception as error:  # noqa: BLE001 - one link must not take the others with it
+                self._failed(link, error)
+            _pop_event(collector)
+
+    def _end_batch(self) -> None:
+        if self._touched:
+            touched, self._touched = self._touched, []
+            for link in touched:
+                link.touched = False
+                if not link.discards:
+                    self._call(link, link.base_handler.batch_ended)
+        self.changed()
+
+    def _call(self, link: Link, function: Callable[[], object]) -> None:
+        try:
+            function()
+        except Exception as error:  # noqa: BLE001 - one link must not take the others with it
+            self._failed(link, error)
+
+    def _failed(self, link: Link | None, error: Exception) -> None:
+        if link is None:
+            raise error
+        self._events.handler_failed(link, error)
+        try:
+            link.detach(
+                Condition(
+                    conditions.INTERNAL_ERROR,
+                    f"the bridge failed on link {link.request.link_name!r}; its log says why",
+                )
+            )
+        except Exception as second:  # noqa: BLE001 - one link must not take the others with it
+            self._events.handler_failed(link, second)
+
+    # ------------------------------------------------------------------ top half
+
+    def _connection_opened(self, _event: CData) -> None:
+        self.peer_container_id = native.text(lib.pn_connection_remote_container(self._connection)) or ""
+        if self._closing:
+            return
+        lib.pn_connection_set_container(self._connection, self._settings.container_id.encode())
+        native.put_fields(
+            lib.pn_connection_properties(self._connection),
+            {"product": "amqp-kafka-bridge", "version": self._settings.product_version},
+        )
+        lib.pn_connection_open(self._connection)
+        self._events.opened(self.peer_container_id)
+
+    def _connection_closed(self, _event: CData) -> None:
+        self._closing = True
+        for link in list(self._links.values()):
+            self._call(link, link.end)
+        self._events.closed(native.read_condition(lib.pn_connection_remote_condition(self._connection)))
+        lib.pn_connection_open(self._connection)
+        lib.pn_connection_close(self._connection)
+
+    def _session_opened(self, event: CData) -> None:
+        session = lib.pn_event_session(event)
+        lib.pn_session_set_incoming_capacity(session, self._settings.session_window_bytes)
+        lib.pn_session_open(session)
+
+    def _session_closed(self, event: CData) -> None:
+        session = lib.pn_event_session(event)
+        for pointer, link in list(self._links.items()):
+            if lib.pn_link_session(pointer) == session:
+                self._call(link, link.end)
+                self._forget(pointer)
+        lib.pn_session_close(session)
+        lib.pn_session_free(session)
+
+    def _link_attached(self, event: CData) -> None:
+        pointer = lib.pn_event_link(event)
+        request = native.read_attach(pointer, self.peer_container_id)
+        link: AnyLink
+        if request.peer_sends:
+            link = IncomingLink(self, pointer, request)
+        else:
+            link = OutgoingLink(self, pointer, request)
+        self._links[pointer] = link
+        self._call(link, lambda: self._events.attached(link))
+
+    def _link_closed(self, event: CData) -> None:
+        self._link_ended_by_peer(lib.pn_event_link(event), closed=True)
+
+    def _link_detached(self, event: CData) -> None:
+        self._link_ended_by_peer(lib.pn_event_link(event), closed=False)
+
+    def _link_ended_by_peer(self, pointer: CData, *, closed: bool) -> None:
+        link = self._links.get(pointer)
+        if link is not None:
+            self._call(link, lambda: link.ended_by_peer(closed=closed))
+            self._forget(pointer)
+
+    def _forget(self, pointer: CData) -> None:
+        """Free a link that both ends are done with; proton still sends what its end owes."""
+        link = self._links.pop(pointer)
+        if isinstance(link, OutgoingLink) and link in self._blocked:
+            self._blocked.remove(link)
+        lib.pn_link_free(pointer)
+
+    def _link_flow(self, event: CData) -> None:
+        link = self._links.get(lib.pn_event_link(event))
+        if link is not None and not link.touched:
+            link.touched = True
+            self._touched.append(link)
+
+    def _transport_failed(self, _event: CData) -> None:
+        self._closing = True
+        self._events.closed(native.read_condition(lib.pn_transport_condition(self._transport)))

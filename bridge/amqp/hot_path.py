@@ -1,0 +1,156 @@
+"""The functions of proton's C library that run for each message, and nothing else.
+
+A proton upgrade that changes the binding changes this file and `native.py`. Everything here is called on the
+event loop's thread. Nothing here decides: what arrives is handed to the link's handler, what is sent was
+made elsewhere.
+
+Facts about proton that this file rests on: a receiver's payload must be taken even if nobody wants it, or
+the session's window never opens again; a delivery's pointer is valid until it is settled at both ends or
+its link is freed; `updated` stays true once it was, and each disposition has an event of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bridge.amqp.native import CData, read_outcome
+from bridge.model.outcomes import DeliveryState
+from cproton_ffi import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.amqp.links import IncomingLink, OutgoingLink
+
+_SCRATCH_BYTES: Final = 1 << 20
+_scratch: Final = ffi.new("char[]", _SCRATCH_BYTES)
+_view: Final = ffi.buffer(_scratch)
+
+_ACCEPTED: Final = int(DeliveryState.ACCEPTED)
+
+_aborted: Final = lib.pn_delivery_aborted
+_advance: Final = lib.pn_link_advance
+_delivery: Final = lib.pn_delivery
+_from_buffer: Final = ffi.from_buffer
+_partial: Final = lib.pn_delivery_partial
+_pending: Final = lib.pn_delivery_pending
+_readable: Final = lib.pn_delivery_readable
+_recv: Final = lib.pn_link_recv
+_remote_state: Final = lib.pn_delivery_remote_state
+_send: Final = lib.pn_link_send
+_settle: Final = lib.pn_delivery_settle
+_settled: Final = lib.pn_delivery_settled
+_update: Final = lib.pn_delivery_update
+_updated: Final = lib.pn_delivery_updated
+
+settle: Final = _settle
+"""Settle a delivery, and forget it."""
+
+
+def received(link: IncomingLink, delivery: CData) -> None:
+    """Handle a delivery event of a link on which the peer sends."""
+    if _readable(delivery):
+        count = _pending(delivery)
+        if (
+            link.assembling is not None
+            or _partial(delivery)
+            or count > _SCRATCH_BYTES
+            or count > link.max_message_size_bytes
+            or _aborted(delivery)
+            or link.discards
+        ):
+            _received_in_parts(link, delivery, count)
+            return
+        pointer = link.pointer
+        _recv(pointer, _scratch, count)
+        payload = _view[:count]
+        _advance(pointer)
+        if _settled(delivery):
+            link.handler.transferred(delivery, payload, True)  # noqa: FBT003 - a C function, or positional for speed
+            _settle(delivery)
+        else:
+            link.handler.transferred(delivery, payload, False)  # noqa: FBT003 - a C function, or positional for speed
+    elif _updated(delivery) and _settled(delivery) and not link.discards:
+        link.handler.settled(delivery)
+
+
+def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:  # noqa: C901 - one thought: which bytes to keep
+    """Take what has arrived of a delivery: of several frames, large, unwanted or given up."""
+    pointer = link.pointer
+    if _aborted(delivery):
+        link.assembling = None
+        _advance(pointer)
+        _settle(delivery)
+        if not link.discards:
+            link.handler.aborted()
+        return
+    parts = link.assembling
+    if parts is None:
+        parts = link.assembling = bytearray()
+    while count > 0:
+        taken = _recv(pointer, _scratch, min(count, _SCRATCH_BYTES))
+        if taken <= 0:
+            break
+        count -= taken
+        if link.discards:
+            continue
+        if len(parts) + taken > link.max_message_size_bytes:
+            # The link ends, and nothing more of the message is kept (core 2.7.3).
+            parts.clear()
+            link.oversized()
+        else:
+            parts += _view[:taken]
+    if _partial(delivery):
+        return
+    link.assembling = None
+    settled = _settled(delivery)
+    _advance(pointer)
+    if not link.discards:
+        link.handler.transferred(delivery, bytes(parts), settled)
+    if settled or link.discards:
+        _settle(delivery)
+
+
+def accept(deliveries: Iterable[CData], *, settles: bool) -> None:
+    """Send the outcome accepted for each; proton merges neighbours into one disposition."""
+    if settles:
+        for delivery in deliveries:
+            _update(delivery, _ACCEPTED)
+            _settle(delivery)
+    else:
+        for delivery in deliveries:
+            _update(delivery, _ACCEPTED)
+
+
+def send(pointer: CData, tag: bytes, payload: bytes) -> CData:
+    """Send one message unsettled and give its delivery.
+
+    The caller has seen credit; proton keeps the bytes until the session's window and the socket take them.
+    """
+    delivery = _delivery(pointer, (len(tag), _from_buffer(tag)))
+    _send(pointer, payload, len(payload))
+    _advance(pointer)
+    return delivery
+
+
+def send_settled(pointer: CData, tag: bytes, payload: bytes) -> None:
+    """Send one message that is settled already."""
+    delivery = _delivery(pointer, (len(tag), _from_buffer(tag)))
+    _send(pointer, payload, len(payload))
+    _settle(delivery)
+    # Settling advances the link when the delivery is its current one.
+
+
+def disposed(link: OutgoingLink, delivery: CData) -> None:
+    """Handle a delivery event of a link on which the bridge sends: an outcome or a settlement."""
+    if not _updated(delivery):
+        return
+    if link.discards:
+        _settle(delivery)
+        return
+    state = _remote_state(delivery)
+    if state == _ACCEPTED:
+        link.handler.accepted(delivery)
+    elif state > _ACCEPTED or _settled(delivery):
+        link.handler.disposed(delivery, read_outcome(delivery, state))
+    # Left: "received", which tells how far the peer got and is no outcome (core 3.4.1).

@@ -1,0 +1,194 @@
+"""The sockets: a listening port, and one asyncio protocol for each connection that drives an engine.
+
+Owns the timers and the back-pressure of a connection. Knows nothing of links: what a connection's peer
+attaches goes to the `attach` callable of the listener's owner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from bridge.amqp.engine import AnyLink, Engine, EngineSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.amqp.links import Link
+    from bridge.model.conditions import Condition
+
+WRITE_BUFFER_BYTES: Final = 1 << 18
+
+
+class ConnectionEvents(Protocol):
+    """What operators are told about connections."""
+
+    def accepted(self, connection_id: int, peer: str) -> None:
+        """Report a new socket."""
+
+    def opened(self, connection_id: int, container_id: str) -> None:
+        """Report the peer's open."""
+
+    def failed(self, connection_id: int, condition: Condition) -> None:
+        """Report a connection that ended with an error."""
+
+    def ended(self, connection_id: int) -> None:
+        """Report that the socket is gone."""
+
+    def handler_failed(self, connection_id: int, link_name: str, error: Exception) -> None:
+        """Report an exception in a link's handler."""
+
+
+class Connection(asyncio.Protocol):
+    """One connection: a socket and its engine."""
+
+    def __init__(self, listener: Listener, connection_id: int) -> None:
+        self.connection_id = connection_id
+        self._listener = listener
+        self._loop = listener.loop
+        self._transport: asyncio.Transport | None = None
+        self._flush_asked = False
+        self._timer: asyncio.TimerHandle | None = None
+        self.engine = Engine(listener.settings, self, self._ask_flush)
+
+    # ------------------------------------------------------------------ asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the socket."""
+        # A TCP server gives no other kind; uvloop's is none of asyncio's classes, though.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
+        peer = transport.get_extra_info("peername")
+        self._listener.connections.add(self)
+        self._listener.events.accepted(self.connection_id, _peer_text(peer))
+        self._tick()
+
+    def data_received(self, data: bytes) -> None:
+        """Give bytes to the engine, and send what comes of them."""
+        # What the engine wants to send is sent once, below: no call of the loop is needed for it.
+        self._flush_asked = True
+        self.engine.receive(data)
+        self._flush()
+
+    def eof_received(self) -> None:
+        """Give the end of input to the engine; the socket is closed after what is left was sent."""
+        self._flush_asked = True
+        self.engine.end_of_input()
+        self._flush()
+
+    def pause_writing(self) -> None:
+        """Stop taking output: the peer reads slower than the bridge sends."""
+        self.engine.congested = True
+
+    def resume_writing(self) -> None:
+        """Take output again."""
+        self.engine.congested = False
+        self._ask_flush()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """End everything that belongs to the connection."""
+        self._transport = None
+        if self._timer is not None:
+            self._timer.cancel()
+        self._listener.connections.discard(self)
+        self.engine.lost()
+        self._listener.events.ended(self.connection_id)
+
+    # ------------------------------------------------------------------ the engine's side
+
+    def opened(self, container_id: str) -> None:
+        """Report the peer's open; its idle timeout is known from now on."""
+        self._listener.events.opened(self.connection_id, container_id)
+        self._loop.call_soon(self._tick)
+
+    def attached(self, link: AnyLink) -> None:
+        """Pass an attach on."""
+        self._listener.attach(self, link)
+
+    def closed(self, condition: Condition | None) -> None:
+        """Report the end of a connection that gave a reason."""
+        if condition is not None:
+            self._listener.events.failed(self.connection_id, condition)
+
+    def handler_failed(self, link: Link, error: Exception) -> None:
+        """Report an exception in a link's handler."""
+        self._listener.events.handler_failed(self.connection_id, link.request.link_name, error)
+
+    def close(self, condition: Condition) -> None:
+        """Close the connection for a reason."""
+        if self._transport is not None:
+            self.engine.close(condition)
+
+    # ------------------------------------------------------------------ inside
+
+    def _ask_flush(self) -> None:
+        if not self._flush_asked:
+            self._flush_asked = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_asked = False
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        # Links that send more while the flush runs are served by its own loop.
+        self._flush_asked = True
+        goes_on = self.engine.flush(transport.write)
+        self._flush_asked = False
+        if not goes_on:
+            transport.close()
+
+    def _tick(self) -> None:
+        if self._transport is None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        # Proton takes 0 for "no deadline"; the loop's clock may well begin there.
+        deadline_ms = self.engine.tick(int(self._loop.time() * 1000) + 1)
+        if deadline_ms:
+            self._timer = self._loop.call_at(deadline_ms / 1000, self._tick)
+
+
+class Listener:
+    """The listening port and the connections that came through it."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        events: ConnectionEvents,
+        attach: Callable[[Connection, AnyLink], None],
+    ) -> None:
+        self.settings = settings
+        self.events = events
+        self.attach = attach
+        self.connections: set[Connection] = set()
+        self.loop = asyncio.get_running_loop()
+        self._server: asyncio.Server | None = None
+        self._count = 0
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen; gives the port, which the system chose if 0 was asked for. Raises OSError."""
+        self._server = await self.loop.create_server(self._new_connection, host, port, backlog=1024)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    def _new_connection(self) -> Connection:
+        self._count += 1
+        return Connection(self, self._count)
+
+    def stop_accepting(self) -> None:
+        """Take no new connections; those that exist go on."""
+        if self._server is not None:
+            self._server.close()
+
+    def close(self, condition: Condition) -> None:
+        """Close all connections for a reason."""
+        for connection in list(self.connections):
+            connection.close(condition)
+
+
+def _peer_text(peer: object) -> str:
+    if isinstance(peer, tuple) and len(peer) >= 2:  # noqa: PLR2004 - host and port come first
+        return f"{peer[0]}:{peer[1]}"
+    return str(peer)

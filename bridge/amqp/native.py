@@ -1,0 +1,146 @@
+"""Proton's C library on the control path: strings, conditions, termini and small AMQP data.
+
+Memory: objects made here are freed by their owner (`engine.py`); nothing in this module keeps one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from bridge.model.conditions import Condition
+from bridge.model.links import AttachRequest, ReceiverSettleMode, SenderSettleMode
+from bridge.model.outcomes import DeliveryState, Outcome
+from cproton_ffi import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CData: TypeAlias = Any
+"""A pointer into proton; equal and hashable by its address."""
+
+_MODES: Final = {mode.value: mode for mode in SenderSettleMode}
+
+
+def text(pointer: CData) -> str | None:
+    """Read a C string; bytes that are not UTF-8 are replaced, since this goes to logs and comparisons."""
+    if not pointer:
+        return None
+    raw: bytes = ffi.string(pointer)
+    return raw.decode("utf-8", "replace")
+
+
+def _unpack(span: CData) -> bytes:
+    raw: bytes = ffi.unpack(span.start, span.size)
+    return raw
+
+
+def _span(value: str) -> tuple[int, CData]:
+    buffer = ffi.from_buffer(value.encode())
+    return len(buffer), buffer
+
+
+def symbols(data: CData) -> frozenset[str]:
+    """Read a field that AMQP declares as `symbol, multiple`: one symbol, or an array of them."""
+    lib.pn_data_rewind(data)
+    if not lib.pn_data_next(data):
+        return frozenset()
+    kind = lib.pn_data_type(data)
+    if kind == lib.PN_SYMBOL:
+        return frozenset({_unpack(lib.pn_data_get_symbol(data)).decode("ascii", "replace")})
+    if kind != lib.PN_ARRAY or lib.pn_data_get_array_type(data) != lib.PN_SYMBOL:
+        return frozenset()
+    found = set()
+    lib.pn_data_enter(data)
+    while lib.pn_data_next(data):
+        found.add(_unpack(lib.pn_data_get_symbol(data)).decode("ascii", "replace"))
+    lib.pn_data_exit(data)
+    return frozenset(found)
+
+
+def put_fields(data: CData, fields: Mapping[str, str | int | bool]) -> None:
+    """Write an AMQP map with symbol keys (the type `fields`, core 2.8.14)."""
+    lib.pn_data_clear(data)
+    if not fields:
+        return
+    lib.pn_data_put_map(data)
+    lib.pn_data_enter(data)
+    for key, value in fields.items():
+        lib.pn_data_put_symbol(data, _span(key))
+        if isinstance(value, bool):
+            lib.pn_data_put_bool(data, value)
+        elif isinstance(value, int):
+            lib.pn_data_put_long(data, value)
+        else:
+            lib.pn_data_put_string(data, _span(value))
+    lib.pn_data_exit(data)
+
+
+def write_condition(target: CData, condition: Condition | None) -> None:
+    """Write an error into a connection's, session's, link's or disposition's local condition."""
+    lib.pn_condition_clear(target)
+    if condition is None:
+        return
+    lib.pn_condition_set_name(target, condition.name.encode())
+    lib.pn_condition_set_description(target, condition.description.encode())
+    put_fields(lib.pn_condition_info(target), condition.info)
+
+
+def read_condition(source: CData) -> Condition | None:
+    """Read what a peer says went wrong; its info map is left unread."""
+    if not lib.pn_condition_is_set(source):
+        return None
+    return Condition(
+        text(lib.pn_condition_get_name(source)) or "",
+        text(lib.pn_condition_get_description(source)) or "",
+    )
+
+
+def write_outcome(delivery: CData, outcome: Outcome) -> None:
+    """Set a delivery's local outcome; the caller settles, or not."""
+    local = lib.pn_delivery_local(delivery)
+    if outcome.state is DeliveryState.REJECTED:
+        write_condition(lib.pn_disposition_condition(local), outcome.condition)
+    elif outcome.state is DeliveryState.MODIFIED:
+        lib.pn_disposition_set_failed(local, outcome.delivery_failed)
+        lib.pn_disposition_set_undeliverable(local, outcome.undeliverable_here)
+    lib.pn_delivery_update(delivery, int(outcome.state))
+
+
+def read_outcome(delivery: CData, state: int) -> Outcome:
+    """Read a delivery's remote outcome. A state that is none of AMQP's outcomes counts as no state."""
+    if state not in {
+        DeliveryState.ACCEPTED,
+        DeliveryState.REJECTED,
+        DeliveryState.RELEASED,
+        DeliveryState.MODIFIED,
+    }:
+        return Outcome(DeliveryState.NONE)
+    remote = lib.pn_delivery_remote(delivery)
+    if state == DeliveryState.REJECTED:
+        return Outcome(DeliveryState.REJECTED, read_condition(lib.pn_disposition_condition(remote)))
+    if state == DeliveryState.MODIFIED:
+        return Outcome(
+            DeliveryState.MODIFIED,
+            delivery_failed=bool(lib.pn_disposition_is_failed(remote)),
+            undeliverable_here=bool(lib.pn_disposition_is_undeliverable(remote)),
+        )
+    return Outcome(DeliveryState(state))
+
+
+def read_attach(link: CData, container_id: str) -> AttachRequest:
+    """Read a remote attach into a value."""
+    peer_sends = bool(lib.pn_link_is_receiver(link))
+    source, target = lib.pn_link_remote_source(link), lib.pn_link_remote_target(link)
+    ours = target if peer_sends else source
+    return AttachRequest(
+        container_id=container_id,
+        link_name=text(lib.pn_link_name(link)) or "",
+        peer_sends=peer_sends,
+        address=text(lib.pn_terminus_get_address(ours)),
+        snd_settle_mode=_MODES.get(lib.pn_link_remote_snd_settle_mode(link), SenderSettleMode.MIXED),
+        rcv_settle_mode=ReceiverSettleMode(lib.pn_link_remote_rcv_settle_mode(link)),
+        outcomes=symbols(lib.pn_terminus_outcomes(source)),
+        dynamic=bool(lib.pn_terminus_is_dynamic(ours)),
+        coordinator=lib.pn_terminus_get_type(target) == lib.PN_COORDINATOR,
+        max_message_size_bytes=int(lib.pn_link_remote_max_message_size(link)),
+    )
