@@ -1,0 +1,1 @@
+"""The Kafka edge: producers, consumers, metadata. The only folder that touches confluent_kafka."""

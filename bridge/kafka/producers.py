@@ -1,0 +1,182 @@
+"""The producers that all links share, one for each acknowledgement class, and their reports.
+
+librdkafka sends in its own threads; its reports are served by `poll`, here on the event loop's thread
+and many at a time: a thread of its own would fight the loop for the interpreter with every report.
+Nothing here blocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from confluent_kafka import KafkaException, Producer
+
+from bridge.kafka import failures
+
+if TYPE_CHECKING:
+    from bridge.kafka.settings import Options
+    from bridge.model.failures import Failure
+
+Headers: TypeAlias = list[tuple[str, str | bytes | None]]
+Report: TypeAlias = Callable[[object, object], None]
+
+BUSY_POLL_SECONDS: Final = 0.001
+IDLE_POLL_SECONDS: Final = 0.1
+"""Errors, logs and statistics of an idle producer are served so often."""
+
+
+class Flushable(Protocol):
+    """A link that has reports to answer."""
+
+    def flush(self) -> None:
+        """Answer them."""
+
+    def broke(self, error: Exception) -> None:
+        """Take notice that `flush` raised: a defect, which ends the link alone."""
+
+
+class SharedProducer:
+    """One librdkafka producer, replaced by a new one when it fails for good.
+
+    Raises ValueError when librdkafka refuses an option, with its words.
+    """
+
+    def __init__(self, options: Options, wake: Callable[[], None]) -> None:
+        self._options = options
+        self._wake = wake
+        self._former: list[Producer] = []
+        self.awake = False
+        try:
+            self._producer = Producer(options)
+        except KafkaException as error:
+            raise ValueError(f"librdkafka refuses the producer's options: {error}") from error
+        self._produce = self._producer.produce
+
+    def rebuild(self) -> None:
+        """Go on with a new producer.
+
+        An idempotent producer that met a fatal error takes nothing any more. What it still holds is
+        given up, with a report for each record, and those that were sent may have been stored.
+        """
+        former = self._producer
+        self._producer = Producer(self._options)
+        self._produce = self._producer.produce
+        self._former.append(former)
+        former.purge(blocking=False)
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: Headers | None,
+        partition: int,
+        report: Report,
+        /,
+    ) -> Failure | None:
+        """Hand a record over; `report` is called later, unless a failure is given back at once."""
+        if not self.awake:
+            self.awake = True
+            self._wake()
+        try:
+            if headers is None:
+                self._produce(topic, value, key, partition, report)
+            else:
+                self._produce(topic, value, key, partition, report, headers=headers)
+        except (BufferError, KafkaException, TypeError, ValueError) as error:
+            return failures.classify_exception(error)
+        return None
+
+    def poll(self) -> None:
+        """Serve the reports that are there."""
+        self._producer.poll(0)
+        if self._former:
+            for former in self._former:
+                former.poll(0)
+            self._former = [former for former in self._former if len(former)]
+
+    def outstanding(self) -> int:
+        """Count records and reports that are not through yet."""
+        return len(self._producer) + sum(map(len, self._former))
+
+
+class ReportPump:
+    """Serves the reports of all producers, then lets the links answer them, once for many.
+
+    Polls every millisecond while anything is outstanding, else now and then. `on_defect` is told of an
+    exception in a report's handling, which no record caused and which must not stop the others.
+    """
+
+    def __init__(self, on_defect: Callable[[Exception], None]) -> None:
+        self._on_defect = on_defect
+        self._loop = asyncio.get_running_loop()
+        self._producers: list[SharedProducer] = []
+        self._ready: list[Flushable] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._busy = False
+        self._closed = False
+
+    def start(self, producers: Iterable[SharedProducer]) -> None:
+        """Begin to serve."""
+        self._producers = list(producers)
+        self._run()
+
+    def ready(self, link: Flushable) -> None:
+        """Remember a link that has something to answer, or something to try again."""
+        self._ready.append(link)
+        self.wake()
+
+    def wake(self) -> None:
+        """Serve soon."""
+        if not self._busy and not self._closed:
+            self._busy = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_later(BUSY_POLL_SECONDS, self._run)
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def drain(self, seconds: float) -> int:
+        """Wait until nothing is outstanding, at most so long. Gives what is left."""
+        deadline = self._loop.time() + seconds
+        while (left := self._outstanding()) and self._loop.time() < deadline:  # noqa: ASYNC110 - librdkafka has no event to wait for
+            await asyncio.sleep(BUSY_POLL_SECONDS)
+        return left
+
+    def _outstanding(self) -> int:
+        return sum(producer.outstanding() for producer in self._producers)
+
+    def _run(self) -> None:
+        if self._closed:
+            return
+        self._busy = True
+        outstanding = 0
+        for producer in self._producers:
+            self._poll(producer)
+            left = producer.outstanding()
+            producer.awake = left > 0
+            outstanding += left
+        if self._ready:
+            ready, self._ready = self._ready, []
+            for link in ready:
+                self._flush(link)
+        self._busy = outstanding > 0 or bool(self._ready)
+        self._timer = self._loop.call_later(BUSY_POLL_SECONDS if self._busy else IDLE_POLL_SECONDS, self._run)
+
+    def _poll(self, producer: SharedProducer) -> None:
+        try:
+            producer.poll()
+        except Exception as error:  # noqa: BLE001 - the reports of all links come through here
+            self._on_defect(error)
+
+    def _flush(self, link: Flushable) -> None:
+        try:
+            link.flush()
+        except Exception as error:  # noqa: BLE001 - one link must not take the others with it
+            link.broke(error)

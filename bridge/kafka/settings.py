@@ -1,0 +1,106 @@
+"""librdkafka's configuration for each of the bridge's clients.
+
+What operators set with `kafka.*`, `kafka.producer.*` and `kafka.consumer.*` wins over the defaults
+here; what the bridge must own cannot be set and is written last.
+
+Source: librdkafka's CONFIGURATION.md.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+Options: TypeAlias = dict[str, Any]
+
+ErrorSink: TypeAlias = Callable[[str, str, str, bool], None]
+"""Takes what librdkafka says: which client, the error's name, its text, whether it is fatal."""
+
+RECORD_OVERHEAD_BYTES: Final = 65536
+"""Room for a record's key and headers beside the AMQP message's own size."""
+
+_LOGGER: Final = logging.getLogger("librdkafka")
+
+
+def _common(client: str, bootstrap_servers: str, on_error: ErrorSink) -> Options:
+    def report(error: KafkaError) -> None:
+        on_error(client, error.name(), error.str(), error.fatal())
+
+    return {
+        "bootstrap.servers": bootstrap_servers,
+        "client.id": "amqp-kafka-bridge",
+        "error_cb": report,
+        "logger": _LOGGER,
+    }
+
+
+def producer(
+    bootstrap_servers: str,
+    pass_through: Mapping[str, str],
+    *,
+    acks: str,
+    message_max_bytes: int,
+    on_error: ErrorSink,
+) -> Options:
+    """Options of a shared producer; `acks` is "all", "1" or "0"."""
+    owned: Options = {
+        "acks": acks,
+        "enable.idempotence": acks == "all",
+        "message.max.bytes": message_max_bytes + RECORD_OVERHEAD_BYTES,
+    }
+    if acks == "0":
+        # A pre-settled message has nobody to tell of its success.
+        owned["delivery.report.only.error"] = True
+    if acks == "1":
+        # Without idempotence a retried batch may overtake the next one.
+        owned["max.in.flight.requests.per.connection"] = 1
+    return {
+        **_common("producer", bootstrap_servers, on_error),
+        # librdkafka's own default does not agree with the Java clients.
+        "partitioner": "murmur2_random",
+        "linger.ms": 2,
+        "queue.buffering.max.messages": 500_000,
+        "queue.buffering.max.kbytes": 262_144,
+        # How long an unknown topic or partition is waited for: a new topic's metadata spreads
+        # in that time, and a sender to a missing one should not wait for half a minute.
+        "topic.metadata.propagation.max.ms": 3000,
+        **pass_through,
+        **owned,
+    }
+
+
+def consumer(
+    bootstrap_servers: str,
+    pass_through: Mapping[str, str],
+    *,
+    group: str,
+    queue_bytes: int,
+    on_error: ErrorSink,
+) -> Options:
+    """Options of one link's consumer; `queue_bytes` bounds what librdkafka reads ahead."""
+    return {
+        **_common("consumer", bootstrap_servers, on_error),
+        "auto.offset.reset": "earliest",
+        "partition.assignment.strategy": "cooperative-sticky",
+        "queued.max.messages.kbytes": max(1024, queue_bytes // 1024),
+        "fetch.queue.backoff.ms": 2,
+        **pass_through,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "enable.partition.eof": False,
+    }
+
+
+def admin(
+    bootstrap_servers: str,
+    pass_through: Mapping[str, str],
+    *,
+    on_error: ErrorSink,
+) -> Options:
+    """Options of the client that asks for topics."""
+    return {**_common("admin", bootstrap_servers, on_error), **pass_through}
