@@ -1,0 +1,16 @@
+"""The one error of addressing."""
+
+from __future__ import annotations
+
+
+class AddressError(ValueError):
+    """An address that cannot be served.
+
+    `condition` is the AMQP symbol for the peer and `description` a sentence for people, which
+    shows the form that is expected.
+    """
+
+    def __init__(self, condition: str, description: str) -> None:
+        super().__init__(f"{condition}: {description}")
+        self.condition = condition
+        self.description = description

@@ -1,0 +1,34 @@
+"""The configuration: `bridge.properties` and the environment become frozen, validated settings.
+
+`load` gives the settings or raises ConfigError with all that is wrong; `resolve` also tells where each
+value comes from. Options are declared in `options`, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from bridge.config.problems import ConfigError, Problem
+from bridge.config.resolve import Resolution, load, resolve
+from bridge.config.settings import (
+    AmqpSettings,
+    KafkaSettings,
+    LogSettings,
+    ManagementSettings,
+    Settings,
+    ShutdownSettings,
+    SinkSettings,
+)
+
+__all__ = [
+    "AmqpSettings",
+    "ConfigError",
+    "KafkaSettings",
+    "LogSettings",
+    "ManagementSettings",
+    "Problem",
+    "Resolution",
+    "Settings",
+    "ShutdownSettings",
+    "SinkSettings",
+    "load",
+    "resolve",
+]

@@ -1,0 +1,235 @@
+"""The one table of the bridge's options: key, kind, meaning; everything else follows from it.
+
+The environment variable, the field of the settings and the default are derived from the key;
+`bridge.properties` is rendered from the table, and the settings are checked by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from bridge.config.kinds import Choice, Flag, Host, Kind, Servers, Text, Value, Whole
+from bridge.config.settings import Settings
+
+VARIABLE_PREFIX: Final = "BRIDGE_"
+
+_DEFAULTS: Final = Settings()
+_MS: Final = "milliseconds"
+_BYTES: Final = "bytes"
+_MESSAGES: Final = "messages"
+_RECORDS: Final = "records"
+_FLOW_CREDIT: Final = ("amqp.flowCredit", "flow.credit")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: `key` as in bridge.properties, and one or two sentences for operators.
+
+    `formerly` are the keys of the Java bridge that came before (see `ancestor`) which set it, too.
+    `example` stands in the file where there is no default.
+    """
+
+    key: str
+    kind: Kind
+    meaning: str
+    formerly: tuple[str, ...] = ()
+    example: str = ""
+
+    @property
+    def section(self) -> str:
+        """The field of `Settings` that the option belongs to."""
+        return self.key.split(".", 1)[0]
+
+    @property
+    def field(self) -> str:
+        """The field within the section."""
+        return self.key.split(".", 1)[1].replace(".", "_")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that overrides the file."""
+        return variable_of(self.key)
+
+    @property
+    def default(self) -> Value | None:
+        """The value when nobody gives one; None if there is none."""
+        default: Value | None = getattr(getattr(_DEFAULTS, self.section), self.field)
+        return default
+
+
+def variable_of(key: str) -> str:
+    """Return the environment variable for a key."""
+    return VARIABLE_PREFIX + key.replace(".", "_").upper()
+
+
+def written(value: Value | None) -> str:
+    """Return a value as one writes it in the file."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
+
+
+SECTIONS: Final = {
+    "amqp": "AMQP clients",
+    "sink": "From Kafka to AMQP receivers (of each link)",
+    "kafka": "Kafka",
+    "management": "Probes over HTTP",
+    "log": "Log, on standard error",
+    "shutdown": "Shutdown",
+}
+"""The headings of the file, in its order."""
+
+OPTIONS: Final = (
+    Option(
+        "amqp.host",
+        Host(),
+        "The address that AMQP clients connect to.",
+        formerly=("amqp.bindHost", "bind.host"),
+    ),
+    Option(
+        "amqp.port",
+        Whole(1, 65_535, zero="a free port"),
+        "The port that AMQP clients connect to.",
+        formerly=("amqp.bindPort", "bind.port"),
+    ),
+    Option(
+        "amqp.container.id",
+        Text(255),
+        "The name of the bridge as an AMQP container, which every client is told.",
+    ),
+    Option(
+        "amqp.max.frame.size.bytes",
+        Whole(512, 1_048_576, _BYTES),
+        "The largest frame taken from a client; larger messages come in several.",
+    ),
+    Option(
+        "amqp.max.message.size.bytes",
+        Whole(1, 536_870_912, _BYTES),
+        "The largest message taken from a client. Kafka's own limits (message.max.bytes of the"
+        " broker, max.message.bytes of the topic) have to allow it as well.",
+    ),
+    Option(
+        "amqp.channel.max",
+        Whole(0, 32_767),
+        "The highest channel number: one less than the sessions that a connection may have.",
+    ),
+    Option(
+        "amqp.idle.timeout.ms",
+        Whole(100, 86_400_000, _MS, zero="never"),
+        "A client that is silent so long is taken for dead. Clients are told half of it.",
+    ),
+    Option(
+        "amqp.session.window.bytes",
+        Whole(512, 2_147_483_647, _BYTES),
+        "How much a client may send on a session before the bridge has read it.",
+    ),
+    Option(
+        "amqp.prefetch.credit",
+        Whole(1, 1_000_000, _MESSAGES),
+        "Credit of a link whose sender settles its messages itself (at most once).",
+        formerly=_FLOW_CREDIT,
+    ),
+    Option(
+        "amqp.manual.credit",
+        Whole(1, 1_000_000, _MESSAGES),
+        "Credit of any other sender's link: how many of its messages may wait for Kafka's acknowledgement.",
+        formerly=_FLOW_CREDIT,
+    ),
+    Option(
+        "amqp.mixed.settled",
+        Choice(("ordered", "acks0")),
+        "Settled messages of a sender that mixes them with unsettled ones: 'ordered' keeps the"
+        " order among both, 'acks0' does not wait for Kafka.",
+    ),
+    Option(
+        "sink.buffer.records",
+        Whole(1, 1_000_000, _RECORDS),
+        "How many records are read ahead for one receiver.",
+    ),
+    Option(
+        "sink.buffer.bytes",
+        Whole(1024, 1_073_741_824, _BYTES),
+        "How many bytes are read ahead for one receiver.",
+    ),
+    Option(
+        "sink.commit.interval.ms",
+        Whole(10, 3_600_000, _MS),
+        "How often the offsets of settled deliveries are committed to Kafka.",
+    ),
+    Option(
+        "sink.commit.count",
+        Whole(1, 1_000_000, _RECORDS),
+        "After how many settled deliveries a commit does not wait for the interval.",
+    ),
+    Option(
+        "sink.revoke.wait.ms",
+        Whole(0, 300_000, _MS),
+        "How long the outcomes of deliveries are waited for when Kafka gives their partition to"
+        " another consumer.",
+    ),
+    Option(
+        "sink.rejected",
+        Choice(("skip", "detach")),
+        "What becomes of a record that a receiver rejects: 'skip' logs its topic, partition and"
+        " offset and passes over it, 'detach' detaches the link and does not move the offset.",
+    ),
+    Option(
+        "sink.redelivery.backoff.ms",
+        Whole(0, 60_000, _MS),
+        "The pause before a released or modified record is delivered again.",
+    ),
+    Option(
+        "kafka.bootstrap.servers",
+        Servers(),
+        "The brokers that the cluster is found by.",
+        formerly=("kafka.bootstrapServers", "bootstrap.servers"),
+        example="localhost:9092",
+    ),
+    Option(
+        "kafka.acks",
+        Choice(
+            ("all", "1"),
+            synonyms={"-1": "all"},
+            refused={
+                "0": "a message is accepted when Kafka has it, which takes an acknowledgement"
+                " (what clients send settled goes without one by itself)"
+            },
+        ),
+        "When an unsettled message counts as stored: 'all' in-sync replicas have it (idempotent,"
+        " without duplicates from retries), or the leader alone.",
+        formerly=("kafka.producer.acks", "acks"),
+    ),
+    Option(
+        "kafka.metadata.timeout.ms",
+        Whole(100, 300_000, _MS),
+        "How long Kafka is asked for a topic while a client attaches.",
+    ),
+    Option(
+        "management.enabled",
+        Flag(),
+        "Whether the endpoint for liveness and readiness probes listens.",
+    ),
+    Option("management.host", Host(), "The address that this endpoint listens on."),
+    Option("management.port", Whole(1, 65_535, zero="a free port"), "The port that it listens on."),
+    Option(
+        "log.level", Choice(("debug", "info", "warning", "error")), "The least severe level that is logged."
+    ),
+    Option(
+        "log.format",
+        Choice(("json", "console")),
+        "The form of the log: 'json' is one object a line, for machines; 'console' is for people.",
+    ),
+    Option(
+        "shutdown.grace.ms",
+        Whole(0, 3_600_000, _MS),
+        "How long the bridge may take, after SIGTERM, to finish what it has taken. Keep it below the"
+        " time after which the process is killed (terminationGracePeriodSeconds of Kubernetes).",
+    ),
+)
+
+BY_KEY: Final = {option.key: option for option in OPTIONS}

@@ -1,0 +1,109 @@
+"""What the bridge runs with: frozen values, made by `bridge.config.load` and read by every part.
+
+Declares shapes only: the meaning, limits and names of the options are in `bridge.config.options`,
+whose defaults are the ones given here. Units are in the names. Printing settings shows no secret.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from bridge.config.redaction import PassThrough
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class AmqpSettings:
+    """Where AMQP clients connect, what is announced to them, and how much credit senders get."""
+
+    host: str = "127.0.0.1"
+    port: int = 5672
+    """0: a free port."""
+    container_id: str = "amqp-kafka-bridge"
+    max_frame_size_bytes: int = 65_536
+    max_message_size_bytes: int = 16_777_216
+    channel_max: int = 255
+    """The highest channel number of a session, so one less than the number of sessions."""
+    idle_timeout_ms: int = 60_000
+    """A peer that is silent so long is gone; half of it is announced. 0: no such limit."""
+    session_window_bytes: int = 4_194_304
+    prefetch_credit: int = 1000
+    """Messages that a link whose sender settles them itself may send ahead."""
+    manual_credit: int = 1000
+    """Messages of a link that may wait for Kafka's acknowledgement."""
+    mixed_settled: Literal["ordered", "acks0"] = "ordered"
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSettings:
+    """How records travel from Kafka to AMQP receivers. Buffers are those of one link."""
+
+    buffer_records: int = 1000
+    buffer_bytes: int = 4_194_304
+    commit_interval_ms: int = 1000
+    commit_count: int = 1000
+    """Records that are settled and not yet committed before a commit is made at once."""
+    revoke_wait_ms: int = 3000
+    rejected: Literal["skip", "detach"] = "skip"
+    redelivery_backoff_ms: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSettings:
+    """The Kafka cluster, and what is passed on to librdkafka.
+
+    `common` is for all clients; `producer` and `consumer` win over it. Names are librdkafka's own.
+    """
+
+    bootstrap_servers: str | None = None
+    acks: Literal["all", "1"] = "all"
+    metadata_timeout_ms: int = 10_000
+    common: Mapping[str, str] = field(default_factory=PassThrough)
+    producer: Mapping[str, str] = field(default_factory=PassThrough)
+    consumer: Mapping[str, str] = field(default_factory=PassThrough)
+
+    def __post_init__(self) -> None:
+        for name in ("common", "producer", "consumer"):
+            given = getattr(self, name)
+            if not isinstance(given, PassThrough):
+                object.__setattr__(self, name, PassThrough(given))
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementSettings:
+    """The HTTP endpoint for probes."""
+
+    enabled: bool = True
+    host: str = "127.0.0.1"
+    port: int = 8080
+    """0: a free port."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """What is logged, and in which form."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "console"] = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownSettings:
+    """How the service ends."""
+
+    grace_ms: int = 25_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of one bridge process."""
+
+    amqp: AmqpSettings = field(default_factory=AmqpSettings)
+    sink: SinkSettings = field(default_factory=SinkSettings)
+    kafka: KafkaSettings = field(default_factory=KafkaSettings)
+    management: ManagementSettings = field(default_factory=ManagementSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+    shutdown: ShutdownSettings = field(default_factory=ShutdownSettings)
