@@ -62,7 +62,7 @@ def _listeners(settings: Settings) -> Iterator[Contradiction]:
 
 def _sizes(settings: Settings) -> Iterator[Contradiction]:
     amqp = settings.amqp
-    if amqp.session_window_bytes < amqp.max_frame_size_bytes:
+    if 0 < amqp.session_window_bytes < amqp.max_frame_size_bytes:
         yield Contradiction(
             ("amqp.session.window.bytes", "amqp.max.frame.size.bytes"),
             f"amqp.session.window.bytes ({amqp.session_window_bytes}) is less than"

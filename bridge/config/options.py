@@ -125,8 +125,9 @@ OPTIONS: Final = (
     ),
     Option(
         "amqp.session.window.bytes",
-        Whole(512, 2_147_483_647, _BYTES),
-        "How much a client may send on a session before the bridge has read it.",
+        Whole(512, 2_147_483_647, _BYTES, zero="no limit but the links' credit"),
+        "How much a client may send on a session before the bridge has read it; a transfer counts as a"
+        " whole frame, however small it is.",
     ),
     Option(
         "amqp.prefetch.credit",

@@ -29,7 +29,8 @@ class AmqpSettings:
     """The highest channel number of a session, so one less than the number of sessions."""
     idle_timeout_ms: int = 60_000
     """A peer that is silent so long is gone; half of it is announced. 0: no such limit."""
-    session_window_bytes: int = 4_194_304
+    session_window_bytes: int = 0
+    """0: credit alone says how much may be sent."""
     prefetch_credit: int = 1000
     """Messages that a link whose sender settles them itself may send ahead."""
     manual_credit: int = 1000
