@@ -86,6 +86,17 @@ class FeedSettings:
     commit_first: bool
 
 
+def check(options: Options) -> None:
+    """Let librdkafka judge the options of consumers, which are made only when receivers attach.
+
+    Raises ValueError with its words.
+    """
+    try:
+        Consumer(options).close()
+    except KafkaException as error:
+        raise ValueError(f"librdkafka refuses the consumer's options: {error}") from error
+
+
 class GroupFeed:
     """A consumer thread for one link. `stop` ends it; its thread is a daemon all the same."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.kafka.settings import Options
     from bridge.model.failures import Failure
 
-Headers: TypeAlias = list[tuple[str, str | bytes | None]]
+Headers: TypeAlias = list[tuple[str, bytes | None]]
 Report: TypeAlias = Callable[[object, object], None]
 
 BUSY_POLL_SECONDS: Final = 0.001
@@ -84,7 +84,7 @@ class SharedProducer:
             if headers is None:
                 self._produce(topic, value, key, partition, report)
             else:
-                self._produce(topic, value, key, partition, report, headers=headers)
+                self._produce(topic, value, key, partition, report, headers=headers)  # type: ignore[arg-type] # lists are invariant; the client takes bytes
         except (BufferError, KafkaException, TypeError, ValueError) as error:
             return failures.classify_exception(error)
         return None

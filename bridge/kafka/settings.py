@@ -82,10 +82,14 @@ def consumer(
     on_error: ErrorSink,
 ) -> Options:
     """Options of one link's consumer; `queue_bytes` bounds what librdkafka reads ahead."""
+    assignment: Options = {"partition.assignment.strategy": "cooperative-sticky"}
+    if pass_through.get("group.protocol") == "consumer":
+        # The newer protocol (KIP-848) assigns on the broker's side and takes no strategy.
+        assignment = {}
     return {
         **_common("consumer", bootstrap_servers, on_error),
         "auto.offset.reset": "earliest",
-        "partition.assignment.strategy": "cooperative-sticky",
+        **assignment,
         "queued.max.messages.kbytes": max(1024, queue_bytes // 1024),
         "fetch.queue.backoff.ms": 2,
         **pass_through,

@@ -1,0 +1,5 @@
+"""`python -m bridge` is `bridge`."""
+
+from bridge.cli import main
+
+main()

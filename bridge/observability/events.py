@@ -1,0 +1,203 @@
+"""What operators are told: every log event of the service, one function for each, in one place.
+
+An event's name says the subject and what happened to it. Its fields are few and bounded: identities
+(connection, link, topic, partition, offset), numbers, and a reason. No message body, key, header or
+secret is ever among them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bridge.model.conditions import Condition
+    from bridge.model.failures import Failure
+    from bridge.model.outcomes import Outcome
+
+_log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+
+def service_started(version: str, amqp: str, management: str | None, kafka: str) -> None:
+    """Report that clients may connect; addresses are host:port."""
+    _log.info("service started", version=version, amqp=amqp, management=management, kafka=kafka)
+
+
+def service_stopping(reason: str, grace_seconds: float) -> None:
+    """Report that the shutdown began."""
+    _log.info("service stopping", reason=reason, grace_seconds=grace_seconds)
+
+
+def service_stopped(unacknowledged: int) -> None:
+    """Report the end; `unacknowledged` records had no answer from Kafka, their senders no outcome."""
+    _log.info("service stopped", unacknowledged_records=unacknowledged)
+
+
+def connection_accepted(connection: int, peer: str) -> None:
+    """Report a new socket."""
+    _log.debug("connection accepted", connection=connection, peer=peer)
+
+
+def connection_opened(connection: int, container: str) -> None:
+    """Report a peer's open."""
+    _log.info("connection opened", connection=connection, container=container)
+
+
+def connection_failed(connection: int, condition: Condition) -> None:
+    """Report a connection that ended with an error."""
+    _log.warning(
+        "connection failed",
+        connection=connection,
+        condition=condition.name,
+        description=condition.description,
+    )
+
+
+def connection_ended(connection: int) -> None:
+    """Report that a socket is gone."""
+    _log.info("connection ended", connection=connection)
+
+
+def link_attached(connection: int, link: str, role: str, address: str, fields: Mapping[str, object]) -> None:
+    """Report a link that was opened; `role` is "source" (into Kafka) or "sink" (out of it)."""
+    _log.info("link attached", connection=connection, link=link, role=role, address=address, **fields)
+
+
+def link_refused(connection: int, link: str, address: str | None, condition: Condition) -> None:
+    """Report an attach that was answered with an error."""
+    _log.warning(
+        "link refused",
+        connection=connection,
+        link=link,
+        address=address,
+        condition=condition.name,
+        description=condition.description,
+    )
+
+
+def link_ended(connection: int, link: str, role: str, fields: Mapping[str, object]) -> None:
+    """Report a link that is over, with what it did."""
+    _log.info("link ended", connection=connection, link=link, role=role, **fields)
+
+
+def link_handler_failed(connection: int, link: str, error: BaseException) -> None:
+    """Report a defect of the bridge that ended a link."""
+    _log.error("link handler failed", connection=connection, link=link, exc_info=error)
+
+
+def messages_refused(connection: int, link: str, topic: str, count: int, outcome: Outcome) -> None:
+    """Report messages whose sender got another outcome than accepted; the last one's is given."""
+    condition = outcome.condition
+    _log.warning(
+        "messages refused",
+        connection=connection,
+        link=link,
+        topic=topic,
+        count=count,
+        outcome=outcome.state.name.lower(),
+        condition=condition.name if condition else None,
+        description=condition.description if condition else None,
+    )
+
+
+def messages_dropped(connection: int, link: str, topic: str, count: int, reason: str) -> None:
+    """Report pre-settled messages that were lost; their sender allowed that."""
+    _log.warning(
+        "settled messages dropped",
+        connection=connection,
+        link=link,
+        topic=topic,
+        count=count,
+        reason=reason,
+    )
+
+
+def record_skipped(connection: int, link: str, record: Mapping[str, object], why: Outcome) -> None:
+    """Report a record that its receiver refused for good; it stays in Kafka."""
+    condition = why.condition
+    _log.warning(
+        "record skipped",
+        connection=connection,
+        link=link,
+        **record,
+        outcome=why.state.name.lower(),
+        condition=condition.name if condition else None,
+        description=condition.description if condition else None,
+    )
+
+
+def record_redelivered(connection: int, link: str, record: Mapping[str, object], why: Outcome) -> None:
+    """Report a record that will be sent again."""
+    _log.info(
+        "record redelivered",
+        connection=connection,
+        link=link,
+        **record,
+        outcome=why.state.name.lower(),
+    )
+
+
+def consumer_rebalanced(connection: int, link: str, topic: str, kind: str, partitions: Sequence[int]) -> None:
+    """Report partitions that were assigned, revoked or lost."""
+    _log.info(
+        "consumer rebalanced",
+        connection=connection,
+        link=link,
+        topic=topic,
+        kind=kind,
+        partitions=list(partitions),
+    )
+
+
+def consumer_failed(connection: int, link: str, topic: str, failure: Failure) -> None:
+    """Report a consumer that cannot go on; its link is detached."""
+    _log.error(
+        "consumer failed",
+        connection=connection,
+        link=link,
+        topic=topic,
+        kafka_error=failure.kafka_error,
+        description=failure.description,
+    )
+
+
+def commit_failed(
+    connection: int, link: str, topic: str, offsets: Mapping[int, int], failure: Failure
+) -> None:
+    """Report offsets that were not committed; the next commit covers them."""
+    _log.warning(
+        "commit failed",
+        connection=connection,
+        link=link,
+        topic=topic,
+        offsets=dict(offsets),
+        kafka_error=failure.kafka_error,
+        description=failure.description,
+    )
+
+
+def kafka_error(client: str, name: str, description: str, *, fatal: bool) -> None:
+    """Report what librdkafka says of its connection to the cluster."""
+    log = _log.error if fatal else _log.warning
+    log("kafka error", client=client, kafka_error=name, description=description, fatal=fatal)
+
+
+def producer_rebuilt() -> None:
+    """Report that the acknowledged producer failed for good and was replaced."""
+    _log.warning("producer rebuilt")
+
+
+def report_handling_failed(error: BaseException) -> None:
+    """Report a defect of the bridge in the handling of delivery reports."""
+    _log.error("report handling failed", exc_info=error)
+
+
+def kafka_reachable(*, reachable: bool) -> None:
+    """Report that the cluster answers, or that it stopped to."""
+    if reachable:
+        _log.info("kafka reachable")
+    else:
+        _log.warning("kafka unreachable")

@@ -1,0 +1,168 @@
+"""Turns what links report into log events, and keeps a flood of equal reports to one line a second.
+
+One reporter belongs to one link. The first report of a kind is written at once; those that follow
+within a second are counted and written as one line with their number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from bridge.observability import events
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Sequence
+
+    from bridge.model.failures import Failure
+    from bridge.model.links import AttachRequest
+    from bridge.model.outcomes import Outcome
+
+Detail = TypeVar("Detail")
+
+QUIET_SECONDS: Final = 1.0
+
+
+class Burst(Generic[Detail]):
+    """Writes the first of many equal reports, then one line for all that come within a second."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, write: Callable[[int, Detail], None]) -> None:
+        self._loop = loop
+        self._write = write
+        self._count = 0
+        self._last: Detail | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, detail: Detail) -> None:
+        """Report one."""
+        if self._timer is None:
+            self._write(1, detail)
+            self._timer = self._loop.call_later(QUIET_SECONDS, self._passed)
+        else:
+            self._count += 1
+            self._last = detail
+
+    def flush(self) -> None:
+        """Write what is counted now."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._passed()
+
+    def _passed(self) -> None:
+        self._timer = None
+        count, last = self._count, self._last
+        self._count, self._last = 0, None
+        if count and last is not None:
+            self._write(count, last)
+            self._timer = self._loop.call_later(QUIET_SECONDS, self._passed)
+
+
+class SourceReporter:
+    """Reports one source link. `on_end` is called when the link is over."""
+
+    def __init__(
+        self,
+        connection: int,
+        link: str,
+        topic: str,
+        loop: asyncio.AbstractEventLoop,
+        on_end: Callable[[], None],
+    ) -> None:
+        self._connection = connection
+        self._link = link
+        self._topic = topic
+        self._on_end = on_end
+        self._refused: Burst[Outcome] = Burst(
+            loop,
+            lambda count, outcome: events.messages_refused(connection, link, topic, count, outcome),
+        )
+        self._dropped: Burst[str] = Burst(
+            loop,
+            lambda count, reason: events.messages_dropped(connection, link, topic, count, reason),
+        )
+
+    def attached(self, request: AttachRequest) -> None:
+        """Report the link's opening."""
+        events.link_attached(self._connection, self._link, "source", request.address or "", _modes(request))
+
+    def refused(self, outcome: Outcome) -> None:
+        """Report a message with another outcome than accepted."""
+        self._refused.add(outcome)
+
+    def dropped(self, reason: str) -> None:
+        """Report a pre-settled message that was lost."""
+        self._dropped.add(reason)
+
+    def broke(self, error: Exception) -> None:
+        """Report a defect of the bridge that ended the link."""
+        events.link_handler_failed(self._connection, self._link, error)
+
+    def ended(self, accepted: int, unanswered: int) -> None:
+        """Report the link's end."""
+        self._refused.flush()
+        self._dropped.flush()
+        events.link_ended(
+            self._connection,
+            self._link,
+            "source",
+            {"topic": self._topic, "accepted": accepted, "unanswered": unanswered},
+        )
+        self._on_end()
+
+
+class SinkReporter:
+    """Reports one sink link and its consumer. `on_end` is called when the link is over."""
+
+    def __init__(self, connection: int, link: str, topic: str, on_end: Callable[[], None]) -> None:
+        self._connection = connection
+        self._link = link
+        self._topic = topic
+        self._on_end = on_end
+
+    def attached(self, request: AttachRequest) -> None:
+        """Report the link's opening."""
+        events.link_attached(self._connection, self._link, "sink", request.address or "", _modes(request))
+
+    def skipped(self, partition: int, offset: int, outcome: Outcome) -> None:
+        """Report a record that was passed over."""
+        events.record_skipped(self._connection, self._link, self._record(partition, offset), outcome)
+
+    def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
+        """Report a record that will be sent again."""
+        events.record_redelivered(self._connection, self._link, self._record(partition, offset), outcome)
+
+    def failed(self, failure: Failure) -> None:
+        """Report what ended the consumer."""
+        events.consumer_failed(self._connection, self._link, self._topic, failure)
+
+    def commit_failed(self, offsets: dict[int, int], failure: Failure) -> None:
+        """Report a commit that failed."""
+        events.commit_failed(self._connection, self._link, self._topic, offsets, failure)
+
+    def rebalanced(self, kind: str, partitions: Sequence[int]) -> None:
+        """Report partitions that were assigned, revoked or lost."""
+        events.consumer_rebalanced(self._connection, self._link, self._topic, kind, partitions)
+
+    def broke(self, error: Exception) -> None:
+        """Report a defect of the bridge that ended the link."""
+        events.link_handler_failed(self._connection, self._link, error)
+
+    def ended(self, accepted: int, unanswered: int) -> None:
+        """Report the link's end."""
+        events.link_ended(
+            self._connection,
+            self._link,
+            "sink",
+            {"topic": self._topic, "accepted": accepted, "unanswered": unanswered},
+        )
+        self._on_end()
+
+    def _record(self, partition: int, offset: int) -> dict[str, object]:
+        return {"topic": self._topic, "partition": partition, "offset": offset}
+
+
+def _modes(request: AttachRequest) -> dict[str, object]:
+    return {
+        "snd_settle_mode": request.snd_settle_mode.name.lower(),
+        "rcv_settle_mode": request.rcv_settle_mode.name.lower(),
+    }

@@ -1,0 +1,57 @@
+"""Sets structlog up: JSON for machines, or a console form for people, one line for each event.
+
+Standard library loggers (librdkafka's among them) end in the same stream, in the same form. Log lines
+go to stderr, so that a command's output stays its own. Message bodies are never logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Literal
+
+import structlog
+
+_SHARED: list[structlog.typing.Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+    structlog.processors.StackInfoRenderer(),
+]
+
+
+def configure(level: Literal["debug", "info", "warning", "error"], form: Literal["json", "console"]) -> None:
+    """Send all log events of the process to stderr. May be called again with other settings."""
+    number = logging.getLevelNamesMapping()[level.upper()]
+    renderer: list[structlog.typing.Processor]
+    if form == "json":
+        renderer = [
+            # Without the values of local variables: a secret or a message may be among them.
+            structlog.processors.ExceptionRenderer(
+                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+            ),
+            structlog.processors.EventRenamer("event"),
+            structlog.processors.JSONRenderer(),
+        ]
+    else:
+        renderer = [
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
+    structlog.configure(
+        processors=[*_SHARED, *renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_SHARED,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(number)

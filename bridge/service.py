@@ -1,0 +1,193 @@
+"""The composition root: builds the parts, starts them in order, and takes them down without loss.
+
+Shutdown: readiness off, no new connections, no more credit; what was taken is waited for and its
+outcomes are sent; links and connections are closed with a reason; consumers commit and leave their
+groups. All of it within the grace period. Nothing that was accepted is missing in Kafka, and
+nothing that Kafka did not acknowledge was accepted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING, Final
+
+from bridge import __version__
+from bridge.amqp.engine import EngineSettings
+from bridge.amqp.listener import Listener
+from bridge.endpoints import Endpoints, KafkaClients
+from bridge.kafka import consumer
+from bridge.kafka import settings as kafka_settings
+from bridge.kafka.catalog import Catalog
+from bridge.kafka.producers import ReportPump, SharedProducer
+from bridge.model import conditions
+from bridge.model.conditions import Condition
+from bridge.observability import events
+from bridge.observability.connections import ConnectionReporter
+from bridge.observability.health import ManagementServer
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+
+HEALTH_CHECK_SECONDS: Final = 3.0
+LAST_FRAMES_SECONDS: Final = 0.2
+"""How long peers have to take the last frames before the process ends."""
+
+
+class Service:
+    """One bridge process.
+
+    `start` raises OSError when a port is taken and ValueError when librdkafka refuses an option;
+    `run` returns when a signal ended it.
+    """
+
+    def __init__(self, settings: Settings, bootstrap_servers: str) -> None:
+        self._settings = settings
+        self._bootstrap_servers = bootstrap_servers
+        self._loop = asyncio.get_running_loop()
+        self._stop_asked = self._loop.create_future()
+        self._stopping = False
+        self._reachable: bool | None = None
+        self._health: asyncio.Task[None] | None = None
+        self._management: ManagementServer | None = None
+        self._clients = self._make_clients()
+        self._endpoints = Endpoints(settings, self._clients, _report_kafka_error)
+        amqp = settings.amqp
+        self._listener = Listener(
+            EngineSettings(
+                container_id=amqp.container_id,
+                product_version=__version__,
+                max_frame_size_bytes=amqp.max_frame_size_bytes,
+                channel_max=amqp.channel_max,
+                idle_timeout_ms=amqp.idle_timeout_ms,
+                session_window_bytes=amqp.session_window_bytes,
+            ),
+            ConnectionReporter(),
+            self._endpoints.attach,
+        )
+
+    # ------------------------------------------------------------------ life
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT, then shut down."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self.stop, number.name)
+        await self.start()
+        reason = await self._stop_asked
+        await self._shut_down(reason)
+
+    def stop(self, reason: str) -> None:
+        """Ask for the shutdown."""
+        if not self._stop_asked.done():
+            self._stop_asked.set_result(reason)
+
+    async def start(self) -> None:
+        """Open the ports: clients may connect."""
+        clients, settings = self._clients, self._settings
+        clients.pump.start([clients.acknowledged, clients.unacknowledged])
+        amqp_port = await self._listener.start(settings.amqp.host, settings.amqp.port)
+        management = None
+        if settings.management.enabled:
+            self._management = ManagementServer(self._problems)
+            port = await self._management.start(settings.management.host, settings.management.port)
+            management = f"{settings.management.host}:{port}"
+        self._health = self._loop.create_task(self._watch_kafka())
+        events.service_started(
+            __version__, f"{settings.amqp.host}:{amqp_port}", management, self._bootstrap_servers
+        )
+
+    async def _shut_down(self, reason: str) -> None:
+        grace_seconds = self._settings.shutdown.grace_ms / 1000
+        deadline = self._loop.time() + grace_seconds
+        self._stopping = True
+        events.service_stopping(reason, grace_seconds)
+        self._listener.stop_accepting()
+        self._endpoints.stop()
+        clients = self._clients
+        # A part of the grace is kept for what comes after the producers.
+        await clients.pump.drain(grace_seconds * 0.8)
+        # One more turn, so that the last reports are answered and the outcomes are written.
+        await asyncio.sleep(LAST_FRAMES_SECONDS)
+        unanswered = self._endpoints.unanswered()
+        self._listener.close(
+            Condition(conditions.CONNECTION_FORCED, "the bridge is shutting down; connect again")
+        )
+        await self._endpoints.feeds_stopped(max(1.0, deadline - self._loop.time()))
+        await asyncio.sleep(LAST_FRAMES_SECONDS)
+        if self._health is not None:
+            self._health.cancel()
+        if self._management is not None:
+            await self._management.stop()
+        clients.pump.close()
+        events.service_stopped(unanswered)
+
+    # ------------------------------------------------------------------ parts
+
+    def _make_clients(self) -> KafkaClients:
+        kafka, servers = self._settings.kafka, self._bootstrap_servers
+        pump = ReportPump(events.report_handling_failed)
+
+        def shared(acks: str) -> SharedProducer:
+            return SharedProducer(
+                kafka_settings.producer(
+                    servers,
+                    {**kafka.common, **kafka.producer},
+                    acks=acks,
+                    message_max_bytes=self._settings.amqp.max_message_size_bytes,
+                    on_error=self._producer_failed,
+                ),
+                pump.wake,
+            )
+
+        consumer.check(
+            kafka_settings.consumer(
+                servers,
+                {**kafka.common, **kafka.consumer},
+                group="amqp-kafka-bridge",
+                queue_bytes=self._settings.sink.buffer_bytes,
+                on_error=_report_kafka_error,
+            )
+        )
+        return KafkaClients(
+            bootstrap_servers=servers,
+            acknowledged=shared(kafka.acks),
+            unacknowledged=shared("0"),
+            pump=pump,
+            catalog=Catalog(
+                kafka_settings.admin(servers, kafka.common, on_error=_report_kafka_error),
+                kafka.metadata_timeout_ms,
+            ),
+        )
+
+    def _producer_failed(self, client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001 - ErrorSink
+        _report_kafka_error(client, name, description, fatal)
+        if fatal:
+            # Not from within its own callback.
+            self._loop.call_soon_threadsafe(self._rebuild_producer)
+
+    def _rebuild_producer(self) -> None:
+        self._clients.acknowledged.rebuild()
+        events.producer_rebuilt()
+
+    # ------------------------------------------------------------------ health
+
+    async def _watch_kafka(self) -> None:
+        while True:
+            reachable = await self._clients.catalog.reachable(HEALTH_CHECK_SECONDS)
+            self._clients.catalog.poll()
+            if reachable != self._reachable:
+                self._reachable = reachable
+                events.kafka_reachable(reachable=reachable)
+            await asyncio.sleep(HEALTH_CHECK_SECONDS)
+
+    def _problems(self) -> list[str]:
+        problems = []
+        if self._stopping:
+            problems.append("the service is shutting down")
+        if not self._reachable:
+            problems.append(f"no broker of {self._bootstrap_servers} answers")
+        return problems
+
+
+def _report_kafka_error(client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001
+    events.kafka_error(client, name, description, fatal=fatal)
