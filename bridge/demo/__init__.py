@@ -1,0 +1,1 @@
+"""The demo: AMQP, Kafka and Spark working together, seen from outside."""
