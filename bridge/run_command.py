@@ -16,6 +16,7 @@ from bridge.service import Service
 
 EXIT_CONFIGURATION = 2
 EXIT_START = 1
+EMBEDDED_PARTITIONS = 3
 
 
 @click.command()
@@ -31,7 +32,14 @@ EXIT_START = 1
     is_flag=True,
     help="Bring up a real Kafka of one broker for as long as the bridge runs (development only).",
 )
-def run(config_file: Path | None, *, embedded: bool) -> None:
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="NAME",
+    help="With --embedded: make this topic. May be repeated.",
+)
+def run(config_file: Path | None, *, embedded: bool, topics: tuple[str, ...]) -> None:
     """Run the bridge until SIGTERM or SIGINT.
 
     Every option can be set in the file (amqp.port=5672) or by an environment variable
@@ -41,7 +49,7 @@ def run(config_file: Path | None, *, embedded: bool) -> None:
     Examples:
       bridge run --config bridge.properties
       BRIDGE_KAFKA_BOOTSTRAP_SERVERS=kafka:9092 bridge run
-      bridge run --embedded
+      bridge run --embedded --topic orders
 
     Exit codes: 0 after a clean shutdown, 1 if the service could not start, 2 if the configuration
     is wrong.
@@ -54,32 +62,49 @@ def run(config_file: Path | None, *, embedded: bool) -> None:
     settings = resolution.settings
     logging.configure(settings.log.level, settings.log.format)
     servers = settings.kafka.bootstrap_servers
-    if servers is None and not embedded:
-        click.echo(
-            "kafka.bootstrap.servers is not set: name your cluster in the configuration file or in"
-            " BRIDGE_KAFKA_BOOTSTRAP_SERVERS, or try --embedded",
-            err=True,
-        )
-        sys.exit(EXIT_CONFIGURATION)
-    if servers is not None and embedded:
-        click.echo(
-            f"--embedded and kafka.bootstrap.servers={servers} contradict each other: leave one out",
-            err=True,
-        )
+    contradiction = _contradiction(servers, embedded=embedded, topics=topics)
+    if contradiction:
+        click.echo(contradiction, err=True)
         sys.exit(EXIT_CONFIGURATION)
     with contextlib.ExitStack() as stack:
-        if servers is None:
-            # Not needed by a service that has its Kafka.
-            from bridge.devkafka import DevKafka  # noqa: PLC0415
-
-            servers = stack.enter_context(DevKafka()).bootstrap_servers
         try:
+            if servers is None:
+                servers = _embedded_kafka(stack, topics)
             uvloop.run(_serve(settings, servers))
-        except (OSError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             click.echo(f"the bridge could not start: {error}", err=True)
             for doubt in resolution.doubts:
                 click.echo(str(doubt), err=True)
             sys.exit(EXIT_START)
+
+
+def _contradiction(servers: str | None, *, embedded: bool, topics: tuple[str, ...]) -> str:
+    """Say what does not go together, nothing if all does."""
+    if servers is None and not embedded:
+        return (
+            "kafka.bootstrap.servers is not set: name your cluster in the configuration file or in"
+            " BRIDGE_KAFKA_BOOTSTRAP_SERVERS, or try --embedded"
+        )
+    if servers is not None and embedded:
+        return f"--embedded and kafka.bootstrap.servers={servers} contradict each other: leave one out"
+    if topics and not embedded:
+        return "--topic is for --embedded: topics of your own Kafka are made there"
+    return ""
+
+
+def _embedded_kafka(stack: contextlib.ExitStack, topics: tuple[str, ...]) -> str:
+    """Start a Kafka that ends with the stack. Raises OSError or RuntimeError if that fails."""
+    # Not needed by a service that has its Kafka.
+    from bridge.devkafka import DevKafka, DevKafkaError  # noqa: PLC0415
+    from bridge.kafka import inspect  # noqa: PLC0415
+
+    try:
+        servers = stack.enter_context(DevKafka()).bootstrap_servers
+    except DevKafkaError as error:
+        raise RuntimeError(str(error)) from error
+    if topics:
+        inspect.create_topics(servers, topics, EMBEDDED_PARTITIONS)
+    return servers
 
 
 async def _serve(settings: Settings, bootstrap_servers: str) -> None:
