@@ -68,7 +68,7 @@ class EngineEvents(Protocol):
         """Answer an attach: open or refuse the link, now or later."""
 
     def closed(self, condition: Condition | None) -> None:
-        """Report that the peer closed the connection, or that its bytes were not AMQP."""
+        """Report, once, that the peer closed the connection, fell silent, or that it does not speak AMQP."""
 
     def handler_failed(self, link: Link, error: Exception) -> None:
         """Report an exception in a link's handler; that link is being detached."""
@@ -87,11 +87,22 @@ class Engine:
         self._links: dict[CData, AnyLink] = {}
         self._touched: list[AnyLink] = []
         self._blocked: list[OutgoingLink] = []
+        self._ended_links: list[CData] = []
+        self._ended_sessions: list[CData] = []
+        self._opening_deadline_ms = 0
+        self._opened = False
         self._closing = False
+        self._failed = False
+        self._reported = False
         self._lost = False
         self._connection = lib.pn_connection()
         self._transport = lib.pn_transport()
         self._collector = lib.pn_collector()
+        lib.pn_connection_set_container(self._connection, settings.container_id.encode())
+        native.put_fields(
+            lib.pn_connection_properties(self._connection),
+            {"product": "amqp-kafka-bridge", "version": settings.product_version},
+        )
         lib.pn_transport_set_server(self._transport)
         lib.pn_sasl_allowed_mechs(lib.pn_sasl(self._transport), b"ANONYMOUS")
         lib.pn_transport_require_auth(self._transport, False)  # noqa: FBT003 - a C function, or positional for speed
@@ -134,14 +145,20 @@ class Engine:
         """Take notice that the peer sends no more bytes."""
         lib.pn_transport_close_tail(self._transport)
         self._handle_events()
+        # Proton takes no notice when the input ends within a frame.
+        self._failed = True
+        self._report_closed(
+            Condition(conditions.CONNECTION_FRAMING_ERROR, "the input ended in the middle of a frame")
+        )
         self._end_batch()
 
     def flush(self, write: Callable[[bytes], None]) -> bool:
         """Write what there is to be sent, as long as the socket takes it.
 
-        Gives False when the connection is over and the socket is to be closed.
+        Gives False when the connection is over and the socket is to be closed, at once if it is congested.
         """
         transport = self._transport
+        may_go_on = True
         while True:
             pending = lib.pn_transport_pending(transport)
             while pending > 0 and not self.congested:
@@ -149,22 +166,49 @@ class Engine:
                 data = _output_view[:count]
                 lib.pn_transport_pop(transport, count)
                 write(data)
+                may_go_on = True
                 pending = lib.pn_transport_pending(transport)
-            if pending < 0:
+            if pending < 0 or (self._failed and (self.congested or not pending)):
                 self._handle_events()
                 return False
-            if self.congested or not self._blocked:
+            if self.congested:
                 return True
+            self._free_ended()
+            if not self._blocked or not may_go_on:
+                return True
+            # As long as no bytes leave, links that find no room now will not find any at a second look.
+            may_go_on = False
             blocked, self._blocked = self._blocked, []
             for link in blocked:
-                self._call(link, link.base_handler.batch_ended)
+                if not link.discards:
+                    self.call(link, link.base_handler.batch_ended)
 
     def tick(self, now_ms: int) -> int:
         """Let time pass: heartbeats, and the end of a silent peer. Gives the next deadline, 0 for none."""
         deadline: int = lib.pn_transport_tick(self._transport, now_ms)
+        if not self._opened:
+            deadline = self._await_open(now_ms, deadline)
         self._handle_events()
         self._end_batch()
         return deadline
+
+    def _await_open(self, now_ms: int, deadline_ms: int) -> int:
+        """Give up a peer that does not open in time: proton watches it only after its protocol header."""
+        timeout_ms = self._settings.idle_timeout_ms
+        if self._failed or not timeout_ms:
+            return deadline_ms
+        if not self._opening_deadline_ms:
+            self._opening_deadline_ms = now_ms + timeout_ms
+        elif now_ms >= self._opening_deadline_ms:
+            self._failed = True
+            self._report_closed(
+                Condition(
+                    conditions.RESOURCE_LIMIT_EXCEEDED,
+                    f"the peer did not open its connection within {timeout_ms} ms",
+                )
+            )
+            return deadline_ms
+        return min(deadline_ms or self._opening_deadline_ms, self._opening_deadline_ms)
 
     def close(self, condition: Condition) -> None:
         """Close the connection for a reason; its links end with it."""
@@ -183,7 +227,7 @@ class Engine:
         """Take notice that the socket is gone: end all links, and free everything."""
         self._lost = True
         for link in list(self._links.values()):
-            self._call(link, link.end)
+            link.end()
         self._links.clear()
         self._touched.clear()
         self._blocked.clear()
@@ -206,10 +250,25 @@ class Engine:
         if not self._lost:
             self._on_change()
 
+    def call(self, link: Link, function: Callable[[], object]) -> None:
+        """Call into a link's handler: an exception ends that link alone."""
+        try:
+            function()
+        except Exception as error:  # noqa: BLE001 - one link must not take the others with it
+            self._detach_failed(link, error)
+
     def blocked(self, link: OutgoingLink) -> None:
         """Remember a link that may go on when bytes have left."""
         if link not in self._blocked:
             self._blocked.append(link)
+
+    def queues(self, session: CData) -> bool:
+        """Tell whether a link of this session has messages that still may be sent."""
+        return any(
+            lib.pn_link_session(pointer) == session and lib.pn_link_queued(pointer) > 0
+            for pointer, link in self._links.items()
+            if isinstance(link, OutgoingLink)
+        )
 
     # ------------------------------------------------------------------ events
 
@@ -237,8 +296,11 @@ class Engine:
                     if handle is not None:
                         link = None
                         handle(event)
-            except Exception as error:  # noqa: BLE001 - one link must not take the others with it
-                self._failed(link, error)
+            except Exception as error:
+                if link is None:
+                    _pop_event(collector)
+                    raise
+                self._detach_failed(link, error)
             _pop_event(collector)
 
     def _end_batch(self) -> None:
@@ -246,68 +308,66 @@ class Engine:
             touched, self._touched = self._touched, []
             for link in touched:
                 link.touched = False
-                if not link.discards:
-                    self._call(link, link.base_handler.batch_ended)
+                if link.discards:
+                    continue
+                if isinstance(link, IncomingLink):
+                    link.presettled = None
+                    if lib.pn_link_credit(link.pointer) < 0:
+                        link.overrun()
+                        continue
+                self.call(link, link.base_handler.batch_ended)
         self.changed()
 
-    def _call(self, link: Link, function: Callable[[], object]) -> None:
-        try:
-            function()
-        except Exception as error:  # noqa: BLE001 - one link must not take the others with it
-            self._failed(link, error)
-
-    def _failed(self, link: Link | None, error: Exception) -> None:
-        if link is None:
-            raise error
+    def _detach_failed(self, link: Link, error: Exception) -> None:
         self._events.handler_failed(link, error)
-        try:
-            link.detach(
-                Condition(
-                    conditions.INTERNAL_ERROR,
-                    f"the bridge failed on link {link.request.link_name!r}; its log says why",
-                )
+        link.detach(
+            Condition(
+                conditions.INTERNAL_ERROR,
+                f"the bridge failed on link {link.request.link_name!r}; its log says why",
             )
-        except Exception as second:  # noqa: BLE001 - one link must not take the others with it
-            self._events.handler_failed(link, second)
+        )
 
     # ------------------------------------------------------------------ top half
 
     def _connection_opened(self, _event: CData) -> None:
+        self._opened = True
         self.peer_container_id = native.text(lib.pn_connection_remote_container(self._connection)) or ""
         if self._closing:
             return
-        lib.pn_connection_set_container(self._connection, self._settings.container_id.encode())
-        native.put_fields(
-            lib.pn_connection_properties(self._connection),
-            {"product": "amqp-kafka-bridge", "version": self._settings.product_version},
-        )
         lib.pn_connection_open(self._connection)
         self._events.opened(self.peer_container_id)
 
     def _connection_closed(self, _event: CData) -> None:
         self._closing = True
         for link in list(self._links.values()):
-            self._call(link, link.end)
-        self._events.closed(native.read_condition(lib.pn_connection_remote_condition(self._connection)))
+            link.end()
+        self._report_closed(native.read_condition(lib.pn_connection_remote_condition(self._connection)))
         lib.pn_connection_open(self._connection)
         lib.pn_connection_close(self._connection)
 
     def _session_opened(self, event: CData) -> None:
         session = lib.pn_event_session(event)
-        lib.pn_session_set_incoming_capacity(session, self._settings.session_window_bytes)
+        if self._settings.session_window_bytes:
+            lib.pn_session_set_incoming_capacity(session, self._settings.session_window_bytes)
         lib.pn_session_open(session)
 
     def _session_closed(self, event: CData) -> None:
         session = lib.pn_event_session(event)
         for pointer, link in list(self._links.items()):
             if lib.pn_link_session(pointer) == session:
-                self._call(link, link.end)
-                self._forget(pointer)
+                link.end()
+                self._remove(pointer)
         lib.pn_session_close(session)
-        lib.pn_session_free(session)
+        self._ended_sessions.append(session)
 
     def _link_attached(self, event: CData) -> None:
+        if self._closing:
+            return
         pointer = lib.pn_event_link(event)
+        if self._ended_links:
+            # Their detaches are made now: proton makes attaches first, and a peer that attached a link's
+            # name again without waiting would see it attached twice.
+            lib.pn_transport_pending(self._transport)
         request = native.read_attach(pointer, self.peer_container_id)
         link: AnyLink
         if request.peer_sends:
@@ -315,7 +375,7 @@ class Engine:
         else:
             link = OutgoingLink(self, pointer, request)
         self._links[pointer] = link
-        self._call(link, lambda: self._events.attached(link))
+        self.call(link, lambda: self._events.attached(link))
 
     def _link_closed(self, event: CData) -> None:
         self._link_ended_by_peer(lib.pn_event_link(event), closed=True)
@@ -326,15 +386,30 @@ class Engine:
     def _link_ended_by_peer(self, pointer: CData, *, closed: bool) -> None:
         link = self._links.get(pointer)
         if link is not None:
-            self._call(link, lambda: link.ended_by_peer(closed=closed))
-            self._forget(pointer)
+            link.ended_by_peer(closed=closed)
+            self._remove(pointer)
+            self._ended_links.append(pointer)
 
-    def _forget(self, pointer: CData) -> None:
-        """Free a link that both ends are done with; proton still sends what its end owes."""
+    def _remove(self, pointer: CData) -> None:
         link = self._links.pop(pointer)
         if isinstance(link, OutgoingLink) and link in self._blocked:
             self._blocked.remove(link)
-        lib.pn_link_free(pointer)
+
+    def _free_ended(self) -> None:
+        """Free links and sessions that both ends are done with, now that the last of them was written.
+
+        Before, proton would settle what they leave unsettled and tell the peer: a settlement without an
+        outcome, which many a client takes for success.
+        """
+        if self._ended_links or self._ended_sessions:
+            for pointer in self._ended_links:
+                lib.pn_link_free(pointer)
+            for session in self._ended_sessions:
+                lib.pn_session_free(session)
+            self._ended_links.clear()
+            self._ended_sessions.clear()
+            # The collector holds the last reference to each.
+            self._handle_events()
 
     def _link_flow(self, event: CData) -> None:
         link = self._links.get(lib.pn_event_link(event))
@@ -344,4 +419,10 @@ class Engine:
 
     def _transport_failed(self, _event: CData) -> None:
         self._closing = True
-        self._events.closed(native.read_condition(lib.pn_transport_condition(self._transport)))
+        self._failed = True
+        self._report_closed(native.read_condition(lib.pn_transport_condition(self._transport)))
+
+    def _report_closed(self, condition: Condition | None) -> None:
+        if not self._reported:
+            self._reported = True
+            self._events.closed(condition)

@@ -6,14 +6,15 @@ made elsewhere.
 
 Facts about proton that this file rests on: a receiver's payload must be taken even if nobody wants it, or
 the session's window never opens again; a delivery's pointer is valid until it is settled at both ends or
-its link is freed; `updated` stays true once it was, and each disposition has an event of its own.
+its link is freed; `updated` stays true once it was, and each disposition has an event of its own, as has
+each frame of a transfer: those of its later frames come when the delivery may be settled already.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bridge.amqp.native import CData, read_outcome
+from bridge.amqp.native import CData, read_outcome, renew_window
 from bridge.model.outcomes import DeliveryState
 from cproton_ffi import ffi, lib
 
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 
     from bridge.amqp.links import IncomingLink, OutgoingLink
 
-_SCRATCH_BYTES: Final = 1 << 20
-_scratch: Final = ffi.new("char[]", _SCRATCH_BYTES)
+SCRATCH_BYTES: Final = 1 << 20
+_scratch: Final = ffi.new("char[]", SCRATCH_BYTES)
 _view: Final = ffi.buffer(_scratch)
 
 _ACCEPTED: Final = int(DeliveryState.ACCEPTED)
 
 _aborted: Final = lib.pn_delivery_aborted
 _advance: Final = lib.pn_link_advance
+_credit: Final = lib.pn_link_credit
 _delivery: Final = lib.pn_delivery
 _from_buffer: Final = ffi.from_buffer
 _partial: Final = lib.pn_delivery_partial
@@ -54,7 +56,7 @@ def received(link: IncomingLink, delivery: CData) -> None:
         if (
             link.assembling is not None
             or _partial(delivery)
-            or count > _SCRATCH_BYTES
+            or count > SCRATCH_BYTES
             or count > link.max_message_size_bytes
             or _aborted(delivery)
             or link.discards
@@ -66,49 +68,68 @@ def received(link: IncomingLink, delivery: CData) -> None:
         payload = _view[:count]
         _advance(pointer)
         if _settled(delivery):
+            link.presettled = delivery
             link.handler.transferred(delivery, payload, True)  # noqa: FBT003 - a C function, or positional for speed
             _settle(delivery)
         else:
             link.handler.transferred(delivery, payload, False)  # noqa: FBT003 - a C function, or positional for speed
-    elif _updated(delivery) and _settled(delivery) and not link.discards:
+    elif _updated(delivery) and _settled(delivery) and not link.discards and delivery != link.presettled:
         link.handler.settled(delivery)
 
 
-def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:  # noqa: C901 - one thought: which bytes to keep
+def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:
     """Take what has arrived of a delivery: of several frames, large, unwanted or given up."""
     pointer = link.pointer
+    if link.discards:
+        _discard(link, delivery)
+        return
     if _aborted(delivery):
         link.assembling = None
+        link.presettled = delivery
         _advance(pointer)
         _settle(delivery)
-        if not link.discards:
-            link.handler.aborted()
+        link.handler.aborted()
         return
     parts = link.assembling
     if parts is None:
         parts = link.assembling = bytearray()
+    if len(parts) + count > link.max_message_size_bytes:
+        # The link ends, and nothing more of the message is kept (core 2.7.3).
+        link.assembling = None
+        link.oversized()
+        _discard(link, delivery)
+        return
     while count > 0:
-        taken = _recv(pointer, _scratch, min(count, _SCRATCH_BYTES))
+        taken = _recv(pointer, _scratch, min(count, SCRATCH_BYTES))
         if taken <= 0:
             break
         count -= taken
-        if link.discards:
-            continue
-        if len(parts) + taken > link.max_message_size_bytes:
-            # The link ends, and nothing more of the message is kept (core 2.7.3).
-            parts.clear()
-            link.oversized()
-        else:
-            parts += _view[:taken]
+        parts += _view[:taken]
     if _partial(delivery):
         return
     link.assembling = None
-    settled = _settled(delivery)
     _advance(pointer)
-    if not link.discards:
-        link.handler.transferred(delivery, bytes(parts), settled)
-    if settled or link.discards:
+    if _settled(delivery):
+        link.presettled = delivery
+        link.handler.transferred(delivery, bytes(parts), True)  # noqa: FBT003 - positional: the hot path
         _settle(delivery)
+    else:
+        link.handler.transferred(delivery, bytes(parts), False)  # noqa: FBT003 - positional: the hot path
+
+
+def _discard(link: IncomingLink, delivery: CData) -> None:
+    """Drop what has arrived of a delivery on a link that is not open, and give it no outcome.
+
+    It is not settled either: proton would tell the peer, and a settlement reads like success.
+    """
+    pointer = link.pointer
+    renew_window(pointer)
+    while _recv(pointer, _scratch, SCRATCH_BYTES) > 0:
+        pass
+    if not _partial(delivery):
+        _advance(pointer)
+        if _credit(pointer) < 0:
+            link.overrun()
 
 
 def accept(deliveries: Iterable[CData], *, settles: bool) -> None:

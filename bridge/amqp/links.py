@@ -96,20 +96,31 @@ class Link:
         raise NotImplementedError
 
     def _open(self, max_message_size_bytes: int = 0) -> None:
+        if self.ended:
+            # The peer was faster: what the handler holds is given back.
+            self.engine.call(self, self.base_handler.close)
+            return
         pointer = self.pointer
         self._answered = True
-        lib.pn_terminus_copy(lib.pn_link_source(pointer), lib.pn_link_remote_source(pointer))
-        lib.pn_terminus_copy(lib.pn_link_target(pointer), lib.pn_link_remote_target(pointer))
-        self._echo_settle_modes()
+        self._echo_attach()
         if max_message_size_bytes:
             lib.pn_link_set_max_message_size(pointer, max_message_size_bytes)
         lib.pn_link_open(pointer)
         self.discards = False
         self.engine.changed()
 
-    def _echo_settle_modes(self) -> None:
-        lib.pn_link_set_snd_settle_mode(self.pointer, int(self.request.snd_settle_mode))
-        lib.pn_link_set_rcv_settle_mode(self.pointer, int(self.request.rcv_settle_mode))
+    def _echo_attach(self) -> None:
+        pointer = self.pointer
+        source, target = lib.pn_link_source(pointer), lib.pn_link_target(pointer)
+        lib.pn_terminus_copy(source, lib.pn_link_remote_source(pointer))
+        lib.pn_terminus_copy(target, lib.pn_link_remote_target(pointer))
+        # Proton takes a terminus without an address for none, and a peer takes none for a refusal.
+        if lib.pn_terminus_get_type(source) == lib.PN_UNSPECIFIED:
+            lib.pn_terminus_set_type(source, lib.PN_SOURCE)
+        if lib.pn_terminus_get_type(target) == lib.PN_UNSPECIFIED:
+            lib.pn_terminus_set_type(target, lib.PN_TARGET)
+        lib.pn_link_set_snd_settle_mode(pointer, int(self.request.snd_settle_mode))
+        lib.pn_link_set_rcv_settle_mode(pointer, int(self.request.rcv_settle_mode))
 
     def refuse(self, condition: Condition) -> None:
         """Answer the attach with a null terminus at the bridge's side, then detach with the reason.
@@ -120,13 +131,9 @@ class Link:
             return
         pointer = self.pointer
         self._answered = True
-        self._echo_settle_modes()
-        if self.request.peer_sends:
-            lib.pn_terminus_copy(lib.pn_link_source(pointer), lib.pn_link_remote_source(pointer))
-            lib.pn_terminus_set_type(lib.pn_link_target(pointer), lib.PN_UNSPECIFIED)
-        else:
-            lib.pn_terminus_set_type(lib.pn_link_source(pointer), lib.PN_UNSPECIFIED)
-            lib.pn_terminus_copy(lib.pn_link_target(pointer), lib.pn_link_remote_target(pointer))
+        self._echo_attach()
+        ours = lib.pn_link_target if self.request.peer_sends else lib.pn_link_source
+        lib.pn_terminus_set_type(ours(pointer), lib.PN_UNSPECIFIED)
         lib.pn_link_open(pointer)
         self._end_locally(condition)
 
@@ -142,25 +149,32 @@ class Link:
     def _end_locally(self, condition: Condition) -> None:
         native.write_condition(lib.pn_link_condition(self.pointer), condition)
         lib.pn_link_close(self.pointer)
-        self.end()
+        self._renew_window()
         self.engine.changed()
+        self.end()
 
     def ended_by_peer(self, *, closed: bool) -> None:
         """Answer the peer's detach in kind; a link that was never answered is attached first."""
-        if not self.ended and not self._answered:
+        if self.ended:
+            return
+        if not self._answered:
             lib.pn_link_open(self.pointer)
-        self.end()
         if closed:
             lib.pn_link_close(self.pointer)
         else:
             lib.pn_link_detach(self.pointer)
+        self._renew_window()
+        self.end()
+
+    def _renew_window(self) -> None:
+        """Open the session's window again for its other links, where this one may have narrowed it."""
 
     def end(self) -> None:
         """Tell the handler, once, that the link is over. Used for every way in which a link ends."""
         if not self.ended:
             self.ended = True
             self.discards = True
-            self.base_handler.close()
+            self.engine.call(self, self.base_handler.close)
 
 
 class IncomingLink(Link):
@@ -170,6 +184,8 @@ class IncomingLink(Link):
         super().__init__(engine, pointer, request)
         self.handler: IncomingHandler = _NOT_OPEN_YET
         self.assembling: bytearray | None = None
+        self.presettled: CData | None = None
+        """The last delivery of the current batch that arrived settled or was given up."""
         self.max_message_size_bytes = 0
 
     @property
@@ -182,6 +198,23 @@ class IncomingLink(Link):
         self.handler = handler
         self.max_message_size_bytes = max_message_size_bytes
         self._open(max_message_size_bytes)
+
+    def _renew_window(self) -> None:
+        native.renew_window(self.pointer)
+
+    def overrun(self) -> None:
+        """End the link: its peer sends more messages than it has credit for (core 2.6.7).
+
+        A peer that does not stop even then loses its connection.
+        """
+        condition = Condition(
+            conditions.LINK_TRANSFER_LIMIT_EXCEEDED,
+            f"more messages than there was credit for came on link {self.request.link_name!r}",
+        )
+        if self.ended:
+            self.engine.close(condition)
+        else:
+            self.detach(condition)
 
     def oversized(self) -> None:
         """End the link: its peer sends more than the message size that it was told (core 2.7.3)."""
@@ -227,6 +260,7 @@ class OutgoingLink(Link):
         super().__init__(engine, pointer, request)
         self.handler: OutgoingHandler = _NOT_OPEN_YET
         self._session = lib.pn_link_session(pointer)
+        self._stale_bytes = 0
 
     @property
     def base_handler(self) -> LinkHandler:
@@ -253,13 +287,17 @@ class OutgoingLink(Link):
         """
         if self.ended:
             return 0
-        room = 0
         if not self.engine.congested:
-            room = OUTGOING_BYTES_MAX - int(lib.pn_session_outgoing_bytes(self._session))
-        if room <= 0:
-            self.engine.blocked(self)
-            return 0
-        return room
+            held_bytes = int(lib.pn_session_outgoing_bytes(self._session))
+            room = OUTGOING_BYTES_MAX - held_bytes + self._stale_bytes
+            if room > 0:
+                return room
+            if not lib.pn_link_queued(self.pointer) and not self.engine.queues(self._session):
+                # Nothing is held: proton goes on counting what links had not sent when they ended.
+                self._stale_bytes = held_bytes
+                return OUTGOING_BYTES_MAX
+        self.engine.blocked(self)
+        return 0
 
     def send(self, tag: bytes, payload: bytes) -> CData:
         """Send a message unsettled and give its delivery. Only with credit."""
@@ -281,7 +319,12 @@ class OutgoingLink(Link):
             self.engine.changed()
 
     def drained(self) -> None:
-        """Give unused credit back, as the peer asked (core 2.6.7)."""
-        if not self.ended:
+        """Give unused credit back, as the peer asked (core 2.6.7); if not now, `batch_ended` is called."""
+        if self.ended:
+            return
+        if lib.pn_link_queued(self.pointer):
+            # Messages wait for the session's window. Proton would answer once they have left, and forgets.
+            self.engine.blocked(self)
+        else:
             lib.pn_link_drained(self.pointer)
             self.engine.changed()

@@ -135,7 +135,12 @@ class Connection(asyncio.Protocol):
         self._flush_asked = True
         goes_on = self.engine.flush(transport.write)
         self._flush_asked = False
-        if not goes_on:
+        if goes_on:
+            return
+        if self.engine.congested:
+            # What is left will not be taken: the peer is gone.
+            transport.abort()
+        else:
             transport.close()
 
     def _tick(self) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 CData: TypeAlias = Any
 """A pointer into proton; equal and hashable by its address."""
 
-_MODES: Final = {mode.value: mode for mode in SenderSettleMode}
+_SENDER_MODES: Final = {mode.value: mode for mode in SenderSettleMode}
+_RECEIVER_MODES: Final = {mode.value: mode for mode in ReceiverSettleMode}
 
 
 def text(pointer: CData) -> str | None:
@@ -137,10 +138,25 @@ def read_attach(link: CData, container_id: str) -> AttachRequest:
         link_name=text(lib.pn_link_name(link)) or "",
         peer_sends=peer_sends,
         address=text(lib.pn_terminus_get_address(ours)),
-        snd_settle_mode=_MODES.get(lib.pn_link_remote_snd_settle_mode(link), SenderSettleMode.MIXED),
-        rcv_settle_mode=ReceiverSettleMode(lib.pn_link_remote_rcv_settle_mode(link)),
+        # Proton passes on any number that the peer wrote; the defaults are AMQP's own.
+        snd_settle_mode=_SENDER_MODES.get(lib.pn_link_remote_snd_settle_mode(link), SenderSettleMode.MIXED),
+        rcv_settle_mode=_RECEIVER_MODES.get(
+            lib.pn_link_remote_rcv_settle_mode(link), ReceiverSettleMode.FIRST
+        ),
         outcomes=symbols(lib.pn_terminus_outcomes(source)),
         dynamic=bool(lib.pn_terminus_is_dynamic(ours)),
         coordinator=lib.pn_terminus_get_type(target) == lib.PN_COORDINATOR,
         max_message_size_bytes=int(lib.pn_link_remote_max_message_size(link)),
     )
+
+
+def renew_window(link: CData) -> None:
+    """Have the session's window, if it has one, sent again in a flow that names no link.
+
+    For a link that ends or has ended: proton would send the window with the link that took the last
+    bytes, which it forgets to do when that link closes, or does with a handle that is free already.
+    """
+    session = lib.pn_link_session(link)
+    capacity = lib.pn_session_get_incoming_capacity(session)
+    if capacity:
+        lib.pn_session_set_incoming_capacity(session, capacity)

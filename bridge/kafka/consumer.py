@@ -15,6 +15,7 @@ import asyncio
 import threading
 import time
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -35,6 +36,10 @@ PAUSE_AFTER_SECONDS: Final = 0.5
 PAUSED_POLL_SECONDS: Final = 0.3
 LOOP_ANSWER_SECONDS: Final = 5.0
 COMMIT_RETRY_SECONDS: Final = 0.2
+_REBALANCE_ERRORS: Final = frozenset(
+    {"ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "_ASSIGNMENT_LOST"}
+)
+"""Refusals of a commit that end with a rebalance, in which the consumer has to take part first."""
 
 
 class FeedEvents(Protocol):
@@ -114,6 +119,10 @@ class GroupFeed:
         self._to_commit: dict[int, int] = {}
         self._lock = threading.Lock()
         self._paused = False
+        self._new_partitions = False
+        """Partitions came that are not paused; those that were there before may be."""
+        self._taken_away: set[int] = set()
+        """Partitions that went while the current batch was read."""
         self._wanted_nothing_since = 0.0
         self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
         self.stopped: asyncio.Future[None] = self._loop.create_future()
@@ -185,6 +194,7 @@ class GroupFeed:
         if self._paused:
             self._paused = False
             consumer.resume(consumer.assignment())
+        self._taken_away.clear()
         first = consumer.poll(POLL_SECONDS)
         if first is None:
             return
@@ -193,6 +203,9 @@ class GroupFeed:
             # `poll` waits for one, `consume` without a wait takes what else is there.
             messages += consumer.consume(min(room, BATCH_RECORDS) - 1, 0)
         records = [message for message in messages if message.error() is None]
+        if self._taken_away:
+            # A rebalance came between them: these belong to the partition's next owner.
+            records = [record for record in records if record.partition() not in self._taken_away]
         for message in messages:
             error = message.error()
             if error is not None:
@@ -206,7 +219,7 @@ class GroupFeed:
         now = time.monotonic()
         if not self._wanted_nothing_since:
             self._wanted_nothing_since = now
-        if not self._paused:
+        if not self._paused or self._new_partitions:
             self._wake.wait(POLL_SECONDS)
             self._wake.clear()
             if now - self._wanted_nothing_since < PAUSE_AFTER_SECONDS:
@@ -232,6 +245,7 @@ class GroupFeed:
         if assignment:
             consumer.pause(assignment)
             self._paused = True
+        self._new_partitions = False
 
     def _consume_failed(self, error: KafkaError) -> None:
         failure = failures.classify(error)
@@ -268,34 +282,44 @@ class GroupFeed:
         return failure
 
     def _commit_records(self, consumer: Consumer, records: Sequence[Message[Any, Any]]) -> bool:
-        """Commit records before they are sent, until it succeeds or they are not ours any more."""
-        offsets: dict[int, int] = {}
+        """Commit records before they are sent. If that fails, none of them is, and none is passed over."""
+        first: dict[int, int] = {}
+        after: dict[int, int] = {}
         for record in records:
-            offsets[record.partition() or 0] = (record.offset() or 0) + 1
+            partition, offset = record.partition() or 0, record.offset() or 0
+            first.setdefault(partition, offset)
+            after[partition] = offset + 1
         while not self._stopping:
-            failure = self._commit(consumer, offsets)
+            failure = self._commit(consumer, after)
             if failure is None:
                 return True
-            if not failure.retriable or failure.kafka_error in {
-                "ILLEGAL_GENERATION",
-                "UNKNOWN_MEMBER_ID",
-                "REBALANCE_IN_PROGRESS",
-                "_ASSIGNMENT_LOST",
-            }:
+            if not failure.retriable:
+                self._stopping = True
+                self._tell_failed(failure)
+            elif failure.kafka_error in _REBALANCE_ERRORS:
+                self._rewind(consumer, first)
                 return False
-            time.sleep(COMMIT_RETRY_SECONDS)
+            else:
+                time.sleep(COMMIT_RETRY_SECONDS)
         return False
+
+    def _rewind(self, consumer: Consumer, offsets: dict[int, int]) -> None:
+        """Read from these offsets again, in the partitions that are still assigned."""
+        for partition, offset in offsets.items():
+            with suppress(KafkaException):  # it is not ours any more: its next owner reads it
+                consumer.seek(TopicPartition(self._settings.topic, partition, offset))
 
     # ------------------------------------------------------------------ rebalances
 
     def _on_assign(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
         numbers = [partition.partition for partition in partitions]
-        self._paused = False
+        self._new_partitions = True
         self._tell("assigned", numbers)
         self._post(lambda: self._log.rebalanced("assigned", numbers))
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         numbers = [partition.partition for partition in partitions]
+        self._taken_away.update(numbers)
         self._post(lambda: self._log.rebalanced("revoked", numbers))
         if not self._stopping:
             drained = threading.Event()
@@ -321,6 +345,7 @@ class GroupFeed:
 
     def _on_lost(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
         numbers = [partition.partition for partition in partitions]
+        self._taken_away.update(numbers)
         with self._lock:
             for number in numbers:
                 self._to_commit.pop(number, None)

@@ -58,14 +58,15 @@ _SURELY_NOT_STORED: Final = frozenset(
         "_AUTHENTICATION",
         "_SSL",
         "_WAIT_CACHE",
-        "NOT_LEADER_FOR_PARTITION",
-        "LEADER_NOT_AVAILABLE",
-        "NOT_ENOUGH_REPLICAS",
         "THROTTLING_QUOTA_EXCEEDED",
         "SASL_AUTHENTICATION_FAILED",
     }
 )
-"""Errors that may pass and that are raised before anything is appended to a log."""
+"""Errors that may pass and with which a record has never been in a request that a broker took up.
+
+A leader's refusal (NOT_LEADER_FOR_PARTITION, NOT_ENOUGH_REPLICAS ...) is none of them: it is about
+the last attempt, and one before it may have been stored.
+"""
 
 
 def classify(error: KafkaError) -> Failure:

@@ -25,9 +25,11 @@ RESOURCE_DELETED: Final = "amqp:resource-deleted"
 ILLEGAL_STATE: Final = "amqp:illegal-state"
 
 CONNECTION_FORCED: Final = "amqp:connection:forced"
+CONNECTION_FRAMING_ERROR: Final = "amqp:connection:framing-error"
 
 LINK_DETACH_FORCED: Final = "amqp:link:detach-forced"
 LINK_STOLEN: Final = "amqp:link:stolen"
+LINK_TRANSFER_LIMIT_EXCEEDED: Final = "amqp:link:transfer-limit-exceeded"
 LINK_MESSAGE_SIZE_EXCEEDED: Final = "amqp:link:message-size-exceeded"
 
 

@@ -1,0 +1,224 @@
+"""The sequence diagrams are what the machines do: each scenario is played, and its arrows compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from confluent_kafka import KafkaError
+from proton import Delivery, Link
+from support.arrows import BRIDGE, KAFKA, SENDER, Arrow, DiagramError, read_diagram, write_diagram
+from support.scenarios import Scenario, SinkStage, SourceStage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FOLDER: Final = Path(__file__).parents[2] / "docs" / "sequence-diagrams"
+SCENARIOS: Final[dict[str, Scenario]] = {}
+
+
+def source(play: Callable[[SourceStage], None]) -> Callable[[SourceStage], None]:
+    """Register a scenario with a sender, under the name of its diagram."""
+
+    def run() -> list[Arrow]:
+        stage = SourceStage()
+        with stage.pair:
+            play(stage)
+        return stage.trace.arrows
+
+    SCENARIOS[play.__name__.replace("_", "-")] = run
+    return play
+
+
+def sink(play: Callable[[SinkStage], None]) -> Callable[[SinkStage], None]:
+    """Register a scenario with a receiver, under the name of its diagram."""
+
+    def run() -> list[Arrow]:
+        stage = SinkStage()
+        with stage.pair:
+            play(stage)
+        return stage.trace.arrows
+
+    SCENARIOS[play.__name__.replace("_", "-")] = run
+    return play
+
+
+@source
+def sender_settled(stage: SourceStage) -> None:
+    stage.attach(Link.SND_SETTLED)
+    stage.send(1, 2, 3, settled=True)
+    stage.detach()
+
+
+@source
+def sender_unsettled(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.send(1, 2, 3, 4)
+    stage.acknowledge(1)
+    stage.acknowledge(2, 3)
+    stage.send(5)
+    stage.acknowledge(4, 5)
+    stage.detach()
+
+
+@source
+def sender_rejected(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED, Link.RCV_FIRST, "amqp:released:list", "amqp:modified:list")
+    stage.send(1, 2, 3)
+    stage.fail(1, KafkaError.MSG_SIZE_TOO_LARGE)
+    stage.fail(2, KafkaError._MSG_TIMED_OUT)  # noqa: SLF001 - librdkafka's local codes begin so
+    stage.acknowledge(3)
+    stage.send(2)
+    stage.acknowledge(2)
+    stage.detach()
+
+
+@source
+def sender_mixed(stage: SourceStage) -> None:
+    stage.attach(Link.SND_MIXED)
+    stage.send(1)
+    stage.send(2, settled=True)
+    stage.send(3)
+    stage.acknowledge(1, 2, 3)
+    stage.detach()
+
+
+@source
+def sender_second(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED, Link.RCV_SECOND)
+    stage.send(1, 2)
+    stage.acknowledge(1, 2)
+    stage.settle(1, 2)
+    stage.detach()
+
+
+@sink
+def receiver_settled(stage: SinkStage) -> None:
+    stage.attach(Link.SND_SETTLED)
+    stage.flow(2)
+    stage.hand_over(2)
+    stage.flow(1)
+    stage.hand_over(1)
+    stage.detach()
+
+
+@sink
+def receiver_unsettled(stage: SinkStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(3)
+    stage.hand_over(3)
+    stage.dispose(0, 1)
+    stage.commit_interval()
+    stage.dispose(2)
+    stage.detach()
+
+
+@sink
+def receiver_out_of_order(stage: SinkStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(3)
+    stage.hand_over(3)
+    stage.dispose(2)
+    stage.commit_interval()
+    stage.dispose(0)
+    stage.commit_interval()
+    stage.dispose(1)
+    stage.commit_interval()
+    stage.detach()
+
+
+@sink
+def receiver_released(stage: SinkStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(2)
+    stage.hand_over(2)
+    stage.dispose(0, outcome=Delivery.RELEASED)
+    stage.dispose(1)
+    stage.commit_interval()
+    stage.flow(1)
+    stage.back_off()
+    stage.dispose(0)
+    stage.commit_interval()
+    stage.detach()
+
+
+@sink
+def receiver_second(stage: SinkStage) -> None:
+    stage.attach(Link.SND_UNSETTLED, Link.RCV_SECOND)
+    stage.flow(2)
+    stage.hand_over(2)
+    stage.dispose(0, 1, settled=False)
+    stage.commit_interval()
+    stage.detach()
+
+
+# ---------------------------------------------------------------------- the comparison
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_diagram_is_what_the_machines_do(name: str) -> None:
+    drawn = read_diagram((FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+    played = SCENARIOS[name]()
+    assert drawn == played, f"{name}.md ought to say:\n{write_diagram(played)}"
+
+
+def test_each_diagram_is_played_and_each_scenario_is_drawn() -> None:
+    assert {path.stem for path in FOLDER.glob("*.md")} - {"README"} == SCENARIOS.keys()
+
+
+def test_the_index_leads_to_each_diagram() -> None:
+    index = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert [name for name in SCENARIOS if f"]({name}.md)" not in index] == []
+
+
+# ---------------------------------------------------------------------- the reading of diagrams
+
+
+DRAWN: Final = """\
+Some words.
+
+```mermaid
+sequenceDiagram
+    participant S as AMQP sender
+    participant B as Bridge
+    participant K as Kafka
+    S->>B: transfer 1 (unsettled)
+    B->>K: produce 1 (acks=all)
+```
+"""
+
+
+def test_a_diagram_is_read() -> None:
+    arrows = read_diagram(DRAWN)
+    assert arrows == [
+        Arrow(SENDER, BRIDGE, "transfer 1 (unsettled)"),
+        Arrow(BRIDGE, KAFKA, "produce 1 (acks=all)"),
+    ]
+    assert write_diagram(arrows) in DRAWN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Note over B: the bridge waits",
+        "loop for ever",
+        "S->>X: to nobody",
+        "S-->>B: dashed",
+        "S->>B:",
+        "%% a comment",
+        "",
+    ],
+)
+def test_what_cannot_be_compared_is_not_drawn(line: str) -> None:
+    with pytest.raises(DiagramError, match="neither a participant nor an arrow"):
+        read_diagram(DRAWN.replace("    S->>B: transfer", f"    {line}\n    S->>B: transfer"))
+
+
+def test_a_document_has_one_diagram() -> None:
+    with pytest.raises(DiagramError, match="not 2"):
+        read_diagram(DRAWN + DRAWN)
+    with pytest.raises(DiagramError, match="not 0"):
+        read_diagram("Some words.")
+    with pytest.raises(DiagramError, match="not 'flowchart LR'"):
+        read_diagram(DRAWN.replace("sequenceDiagram", "flowchart LR"))
