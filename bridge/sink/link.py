@@ -135,9 +135,11 @@ Encode: TypeAlias = Callable[
         Sequence[tuple[str, bytes | None]] | None,
         int,
     ],
-    bytes,
+    bytes | None,
 ]
-"""Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count."""
+"""Makes the message of a record, None if the record is not to be sent at all: it has expired.
+
+Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count."""
 
 Waiting: TypeAlias = tuple[PartitionTracker, ConsumedRecord, int, bool]
 """A record: its partition's tracker, itself, how many attempts failed, whether it was sent before."""
@@ -172,9 +174,12 @@ class SinkLink:
         self._backing_off = False
         self._settling: list[Delivery] = []
         self._answered = 0
-        self._drained: tuple[frozenset[int], Callable[[], None]] | None = None
+        self._generation = 0
+        self._drained: Callable[[], None] | None = None
         self.closed = False
         self.accepted_count = 0
+        self.late_count = 0
+        """Outcomes that came after their partition was taken away."""
 
     # ------------------------------------------------------------------ from the engine
 
@@ -197,8 +202,8 @@ class SinkLink:
         waiting = self._unsettled.pop(delivery, None)
         if waiting is not None:
             self._settling.append(delivery)
-            self.accepted_count += 1
-            self._done(waiting)
+            if self._done(waiting):
+                self.accepted_count += 1
 
     def disposed(self, delivery: Delivery, outcome: Outcome) -> None:
         """Take any other outcome; a settlement without one counts as released."""
@@ -208,7 +213,7 @@ class SinkLink:
         self._settling.append(delivery)
         tracker, record, failed_attempts, _ = waiting
         if tracker.closed:
-            tracker.late += 1
+            self.late_count += 1
             return
         offset = record.offset() or 0
         if outcome.state is DeliveryState.REJECTED or outcome.undeliverable_here:
@@ -224,6 +229,9 @@ class SinkLink:
             self._events.skipped(tracker.partition, offset, outcome)
             self._done(waiting)
             return
+        if tracker.leaving:
+            # Its offset is not committed, so the partition's next owner sends it.
+            return
         self._events.redelivered(tracker.partition, offset, outcome)
         self._again.append((tracker, record, failed_attempts + outcome.delivery_failed, True))
         if not self._backing_off:
@@ -236,7 +244,7 @@ class SinkLink:
             return
         self.closed = True
         self._feed.stop(self._to_commit())
-        unanswered = len(self._unsettled) + len(self._again)
+        unanswered = len(self._unsettled) + len(self._again) + sum(entry[3] for entry in self._waiting)
         for tracker in self._trackers.values():
             tracker.close()
         self._waiting.clear()
@@ -249,8 +257,9 @@ class SinkLink:
 
     def assigned(self, partitions: Sequence[int]) -> None:
         """Take partitions: a new generation begins for each."""
+        self._generation += 1
         for partition in partitions:
-            self._trackers[partition] = PartitionTracker(partition)
+            self._trackers[partition] = PartitionTracker(partition, self._generation)
 
     def consumed(self, records: Sequence[ConsumedRecord]) -> None:
         """Take a batch of records, in the order of their partitions."""
@@ -269,9 +278,12 @@ class SinkLink:
 
     def revoking(self, partitions: Sequence[int], drained: Callable[[], None]) -> None:
         """Send nothing more of these partitions; call `drained` when all of them is answered."""
-        taken = frozenset(partitions)
-        self._forget_waiting(taken)
-        self._drained = (taken, drained)
+        for partition in partitions:
+            tracker = self._trackers.get(partition)
+            if tracker is not None:
+                tracker.leaving = True
+        self._forget_waiting()
+        self._drained = drained
         self._check_drained()
 
     def revoked(self, partitions: Sequence[int]) -> dict[int, int]:
@@ -285,7 +297,7 @@ class SinkLink:
                 if position is not None:
                     offsets[partition] = position
                 tracker.close()
-        self._forget_waiting(frozenset(partitions))
+        self._forget_waiting()
         return offsets
 
     def lost(self, partitions: Sequence[int]) -> None:
@@ -337,12 +349,14 @@ class SinkLink:
             return
         port = self._port
         credit = port.credit()
-        if self._waiting and credit > 0 and not self._backing_off:
+        while self._waiting and credit > 0 and not self._backing_off:
+            # Asked again after each batch: only who is told that there is no room hears of it when there is.
             room = port.room_bytes()
             if room <= 0:
-                return
+                break
             credit -= self._send(min(credit, len(self._waiting)), room)
         if credit > 0 and (self._backing_off or not self._waiting) and port.draining():
+            self._demand.returned(credit)
             port.drained()
             credit = 0
         allowed = self._demand.update(credit)
@@ -357,7 +371,7 @@ class SinkLink:
         size_bytes = 0
         sent = 0
         first_attempts = 0
-        while sent < count and room_bytes > 0:
+        while waiting and sent < count and room_bytes > 0:
             tracker, record, failed_attempts, again = entry = waiting.popleft()
             partition, offset = tracker.partition, record.offset() or 0
             payload = encode(
@@ -369,18 +383,23 @@ class SinkLink:
                 record.headers(),
                 failed_attempts,
             )
-            tag = b"%d:%d" % (partition, offset)
+            if not again:
+                first_attempts += 1
+                size_bytes += len(record)
+                if not settles:
+                    tracker.sent(offset)
+            if payload is None:
+                if not settles:
+                    self._done(entry)
+                continue
+            # A former generation's delivery of the same record may be unsettled still (core 2.6.12).
+            tag = b"%d:%d:%d" % (partition, offset, tracker.generation)
             room_bytes -= len(payload)
             sent += 1
             if settles:
                 send_settled(tag, payload)
             else:
                 unsettled[send(tag, payload)] = entry
-            if not again:
-                first_attempts += 1
-                size_bytes += len(record)
-                if not settles:
-                    tracker.sent(offset)
         self._demand.sent += first_attempts
         self._feed.took(size_bytes)
         self._port.sent()
@@ -392,34 +411,45 @@ class SinkLink:
         if self.closed:
             return
         again, self._again = self._again, []
+        waiting = self._waiting
+        while waiting and waiting[0][3]:
+            # From an earlier back-off, without credit since then.
+            again.append(waiting.popleft())
         again.sort(key=lambda entry: entry[1].offset() or 0, reverse=True)
-        self._waiting.extendleft(again)
+        waiting.extendleft(again)
         self.pump()
 
     # ------------------------------------------------------------------ inside
 
-    def _done(self, waiting: Waiting) -> None:
+    def _done(self, waiting: Waiting) -> bool:
+        """Count a terminal answer; gives False if it is late."""
         if waiting[0].done(waiting[1].offset() or 0):
             self._answered += 1
+            return True
+        self.late_count += 1
+        return False
 
-    def _forget_waiting(self, partitions: frozenset[int]) -> None:
+    def _forget_waiting(self) -> None:
         """Drop what was not sent yet of partitions that are going away; their next owner reads it."""
+        if self._policy.sends_settled:
+            # It is committed, so nobody else reads it: it goes out with the next credit.
+            return
         kept: deque[Waiting] = deque()
         for entry in self._waiting:
-            if entry[0].partition not in partitions:
+            if not entry[0].leaving:
                 kept.append(entry)
             elif not entry[3]:
                 self._demand.sent += 1
                 self._feed.took(len(entry[1]))
         self._waiting = kept
-        self._again = [entry for entry in self._again if entry[0].partition not in partitions]
+        self._again = [entry for entry in self._again if not entry[0].leaving]
 
     def _check_drained(self) -> None:
         """Tell whoever waits for a revoke that all of its partitions is answered."""
-        if self._drained is None:
-            return
-        partitions, drained = self._drained
-        if any(entry[0].partition in partitions for entry in self._unsettled.values()):
+        drained = self._drained
+        if drained is None or any(
+            entry[0].leaving and not entry[0].closed for entry in self._unsettled.values()
+        ):
             return
         self._drained = None
         drained()

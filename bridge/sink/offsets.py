@@ -6,23 +6,27 @@ So it never passes a record that nobody answered, never goes back, and never wai
 was not sent. Offsets of a partition have gaps (compaction, transaction markers): only their order
 is used.
 
-A tracker lives as long as its partition is assigned. When the partition is taken away the tracker is
-closed, and answers that come later change nothing: they belong to a generation that is over.
+A tracker lives as long as its partition is assigned, and belongs to that generation of it. When the
+partition is taken away the tracker is closed, and answers that come later change nothing.
 """
 
 from __future__ import annotations
 
 
 class PartitionTracker:
-    """Tracks one assigned partition. Offsets are Kafka's, ascending as they are sent."""
+    """Tracks one assigned partition. Offsets are Kafka's, ascending as they are sent.
 
-    __slots__ = ("_committed", "_next", "_outstanding", "closed", "late", "partition")
+    `generation` is a number that no other tracker of the link has.
+    """
 
-    def __init__(self, partition: int) -> None:
+    __slots__ = ("_committed", "_next", "_outstanding", "closed", "generation", "leaving", "partition")
+
+    def __init__(self, partition: int, generation: int) -> None:
         self.partition = partition
+        self.generation = generation
+        self.leaving = False
+        """Nothing more of it is to be sent: it will be taken away, or was."""
         self.closed = False
-        self.late = 0
-        """Answers that came after the partition was taken away."""
         self._outstanding: dict[int, None] = {}
         self._next: int | None = None
         self._committed: int | None = None
@@ -38,9 +42,6 @@ class PartitionTracker:
 
     def done(self, offset: int) -> bool:
         """Take a terminal answer. Gives False if it is late or was given before."""
-        if self.closed:
-            self.late += 1
-            return False
         return self._outstanding.pop(offset, self) is None
 
     @property
@@ -68,5 +69,6 @@ class PartitionTracker:
 
     def close(self) -> None:
         """End the generation: nothing is outstanding or committable any more."""
+        self.leaving = True
         self.closed = True
         self._outstanding.clear()

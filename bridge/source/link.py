@@ -87,7 +87,7 @@ class SourceEvents(Protocol):
         """Report an unsettled message that was answered with another outcome than accepted."""
 
     def dropped(self, reason: str) -> None:
-        """Report a pre-settled message that was lost, as its sender allowed."""
+        """Report a pre-settled message that was lost, as its sender allowed; perhaps after the link's end."""
 
     def broke(self, error: Exception) -> None:
         """Report a defect that ended the link."""
@@ -203,6 +203,10 @@ class SourceLink:
         if self.closed:
             return
         self.closed = True
+        for delivery, _ in self._parked:
+            if delivery is None:
+                self.window.answered()
+                self._events.dropped("the link ended while the producer's queue was full")
         self._parked.clear()
         self._stored.clear()
         self._failed.clear()
@@ -249,6 +253,8 @@ class SourceLink:
 
     def _reported(self, delivery: Delivery | None, error: object, _message: object) -> None:
         if self.closed:
+            if delivery is None and error is not None:
+                self._events.dropped(self._classify(error).description)
             return
         if not self._is_ready:
             self._is_ready = True
@@ -261,7 +267,7 @@ class SourceLink:
             self._stored_presettled += 1
 
     def _unacknowledged_reported(self, error: object, _message: object) -> None:
-        if error is not None and not self.closed:
+        if error is not None:
             self._events.dropped(self._classify(error).description)
 
     # ------------------------------------------------------------------ inside
@@ -331,10 +337,10 @@ class SourceLink:
             self._port.answer(delivery, outcome, settle=False)
 
     def _accept_in_doubt(self, stored: list[Delivery]) -> None:
-        early = [delivery for delivery in stored if delivery in self._settled_early]
-        if early:
+        if self._settled_early:
+            early = [delivery for delivery in stored if delivery in self._settled_early]
+            stored = [delivery for delivery in stored if delivery not in self._settled_early]
             self._settled_early.difference_update(early)
-            stored = [delivery for delivery in stored if delivery not in early]
             self.window.answered(len(early))
             self._port.accept(early, settle=True)
         self.window.answered(len(stored), in_doubt=True)

@@ -1,0 +1,438 @@
+"""Both ends of a sink link, in memory: a consumer with a partitioned log behind it, and a receiver.
+
+They are small models of what they stand for: the consumer hands over no more than it was allowed and
+keeps to its budget of bytes, the socket takes bytes when it is told to, the receiver's credit runs out.
+They hold the link to its side of the protocol: a send beyond credit, a tag that is in use, a commit
+that goes back or anything after the link's end is an AssertionError at the call that does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from bridge.model.outcomes import ACCEPTED, DeliveryState, Outcome
+from bridge.sink.link import SinkLimits, SinkLink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from bridge.model.conditions import Condition
+    from bridge.model.failures import Failure
+    from bridge.sink.policy import SinkPolicy
+
+SETTLED_WITHOUT_STATE: Final = Outcome(DeliveryState.NONE)
+REJECTED: Final = Outcome(DeliveryState.REJECTED)
+UNDELIVERABLE_HERE: Final = Outcome(DeliveryState.MODIFIED, undeliverable_here=True)
+
+EXPIRED: Final = b"expired"
+"""The value of a record that is not to be sent."""
+
+NO_LIMIT: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """A record as a consumer gives it."""
+
+    number: int
+    """The partition."""
+    position: int
+    """The offset."""
+    content: bytes
+
+    def partition(self) -> int:
+        """Give the partition."""
+        return self.number
+
+    def offset(self) -> int:
+        """Give the offset."""
+        return self.position
+
+    def timestamp(self) -> tuple[int, int]:
+        """Give no timestamp."""
+        return 0, 0
+
+    def key(self) -> None:
+        """Give no key."""
+
+    def value(self) -> bytes:
+        """Give the value."""
+        return self.content
+
+    def headers(self) -> None:
+        """Give no headers."""
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+
+class MemoryTopic:
+    """A topic: a log for each partition, and what its only consumer group has committed."""
+
+    def __init__(self, partitions: int = 1) -> None:
+        self.logs: list[list[MemoryRecord]] = [[] for _ in range(partitions)]
+        self.committed: dict[int, int] = {}
+
+    def append(self, partition: int = 0, value: bytes = b"x", *, gap: int = 0) -> int:
+        """Append a record after a gap in the offsets, which compaction or a marker left; gives its offset."""
+        log = self.logs[partition]
+        offset = (log[-1].position + 1 if log else 0) + gap
+        log.append(MemoryRecord(partition, offset, value))
+        return offset
+
+    def commit(self, offsets: dict[int, int]) -> None:
+        """Commit."""
+        for partition, offset in offsets.items():
+            assert offset >= self.committed.get(partition, 0), f"a commit of {offset} goes back"
+            self.committed[partition] = offset
+
+    def uncommitted(self, partition: int) -> list[MemoryRecord]:
+        """Give the records that a consumer reads which begins now."""
+        return [
+            record for record in self.logs[partition] if record.position >= self.committed.get(partition, 0)
+        ]
+
+
+@dataclass(eq=False, slots=True)
+class Delivered:
+    """One delivery at the receiver; `attempts` is the delivery count that it came with."""
+
+    tag: bytes
+    partition: int
+    offset: int
+    attempts: int
+
+
+class ReceivingPeer:
+    """The remote receiver, and the socket in between; the port of the link.
+
+    `room` is how many bytes the socket's buffer holds. What was sent stays in it until `socket_writes`.
+    """
+
+    def __init__(self, room: int = NO_LIMIT) -> None:
+        self.capacity = room
+        self.buffered = 0
+        self.blocked = False
+        self.link_credit = 0
+        self.drain = False
+        self.returned = 0
+        """Credit that came back unused."""
+        self.delivered: list[Delivered] = []
+        """All deliveries, in order."""
+        self.unsettled: dict[Delivered, None] = {}
+        """Deliveries that the bridge has not settled."""
+        self.detached = False
+        self.condition: Condition | None = None
+        self.on_send: Callable[[Delivered], None] = lambda _: None
+        self.on_detach: Callable[[], None] = lambda: None
+
+    def credit(self) -> int:
+        """Tell the credit."""
+        return 0 if self.detached else self.link_credit
+
+    def draining(self) -> bool:
+        """Tell whether unused credit is wanted back."""
+        return not self.detached and self.drain
+
+    def room_bytes(self) -> int:
+        """Tell how much the socket takes now."""
+        room = self.capacity - self.buffered
+        self.blocked = self.blocked or room <= 0
+        return max(room, 0)
+
+    def send(self, tag: bytes, payload: bytes) -> Delivered:
+        """Take an unsettled delivery."""
+        assert tag not in {delivery.tag for delivery in self.unsettled}, f"{tag!r} is in use (core 2.6.12)"
+        delivery = self._take(tag, payload)
+        self.unsettled[delivery] = None
+        return delivery
+
+    def send_settled(self, tag: bytes, payload: bytes) -> None:
+        """Take a settled delivery."""
+        self._take(tag, payload)
+
+    def sent(self) -> None:
+        """Take notice of a batch's end."""
+
+    def settle(self, deliveries: Sequence[object]) -> None:
+        """Forget deliveries."""
+        assert not self.detached
+        for delivery in deliveries:
+            assert isinstance(delivery, Delivered)
+            del self.unsettled[delivery]
+
+    def drained(self) -> None:
+        """Take unused credit back."""
+        assert self.drain, "nobody asked for it"
+        assert self.link_credit > 0
+        self.returned += self.link_credit
+        self.link_credit = 0
+
+    def detach(self, condition: Condition) -> None:
+        """Take the end of the link; as with the engine, the link is told at once."""
+        assert not self.detached
+        self.detached = True
+        self.condition = condition
+        self.on_detach()
+
+    def _take(self, tag: bytes, payload: bytes) -> Delivered:
+        assert not self.detached, "nothing is sent on a link that is gone"
+        assert self.link_credit > 0, "nothing is sent without credit"
+        assert self.buffered < self.capacity, "no message is begun without room"
+        assert len(tag) <= 32, "core 2.8.7"
+        self.link_credit -= 1
+        self.buffered += len(payload)
+        partition, offset, attempts, _ = payload.split(b":")
+        delivery = Delivered(tag, int(partition), int(offset), int(attempts))
+        self.on_send(delivery)
+        self.delivered.append(delivery)
+        return delivery
+
+
+class MemoryFeed:
+    """A consumer of a topic: one member of a group, which loses and gets partitions as the test says.
+
+    With `commit_first` records are committed when they are handed over.
+    """
+
+    def __init__(self, topic: MemoryTopic, *, commit_first: bool, buffer_bytes: int = NO_LIMIT) -> None:
+        self.topic = topic
+        self.commit_first = commit_first
+        self.buffer_bytes = buffer_bytes
+        self.positions: dict[int, int] = {}
+        """The offset that each assigned partition is read from next."""
+        self.allowed = 0
+        self.handed = 0
+        self.handed_bytes = 0
+        self.taken_bytes = 0
+        self.to_commit: dict[int, int] = {}
+        self.stopped = False
+
+    def allow(self, total: int) -> None:
+        """Take notice of how many records are wanted."""
+        assert total > self.allowed, "a call that says nothing"
+        self.allowed = total
+
+    def took(self, size_bytes: int) -> None:
+        """Take notice of bytes that have left the link."""
+        self.taken_bytes += size_bytes
+        assert self.taken_bytes <= self.handed_bytes
+
+    def commit(self, offsets: dict[int, int]) -> None:
+        """Remember what is to be committed."""
+        assert not self.stopped
+        assert offsets
+        self.to_commit.update(offsets)
+
+    def stop(self, offsets: dict[int, int]) -> None:
+        """Commit and leave."""
+        assert not self.stopped
+        self.stopped = True
+        self.to_commit.update(offsets)
+        self.topic.commit(self.to_commit)
+
+    def wanted(self) -> int:
+        """Tell how many records may be handed over now."""
+        if self.stopped or self.handed_bytes - self.taken_bytes >= self.buffer_bytes:
+            return 0
+        return max(0, self.allowed - self.handed)
+
+    def poll(self, most: int = NO_LIMIT, *, partition: int | None = None) -> list[MemoryRecord]:
+        """Take the next records, those of one partition or of all, and move on."""
+        records: list[MemoryRecord] = []
+        room = min(most, self.wanted())
+        for number in sorted(self.positions) if partition is None else [partition]:
+            ahead = [
+                record for record in self.topic.logs[number] if record.position >= self.positions[number]
+            ]
+            records += ahead[: room - len(records)]
+        for record in records:
+            self.positions[record.number] = record.position + 1
+        if self.commit_first and records:
+            self.topic.commit({record.number: record.position + 1 for record in records})
+        self.handed += len(records)
+        self.handed_bytes += sum(map(len, records))
+        return records
+
+
+@dataclass
+class SinkLog:
+    """What the link told operators."""
+
+    skips: list[tuple[int, int, Outcome]] = field(default_factory=list)
+    redeliveries: list[tuple[int, int, Outcome]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    defects: list[Exception] = field(default_factory=list)
+    ends: list[tuple[int, int]] = field(default_factory=list)
+
+    def skipped(self, partition: int, offset: int, outcome: Outcome) -> None:
+        """Remember a record that was passed over."""
+        self.skips.append((partition, offset, outcome))
+
+    def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
+        """Remember a record that will be sent again."""
+        self.redeliveries.append((partition, offset, outcome))
+
+    def failed(self, failure: Failure) -> None:
+        """Remember what ended the consumer."""
+        self.failures.append(failure)
+
+    def broke(self, error: Exception) -> None:
+        """Remember a defect."""
+        self.defects.append(error)
+
+    def ended(self, accepted: int, unanswered: int) -> None:
+        """Remember the end."""
+        self.ends.append((accepted, unanswered))
+
+
+def encode(
+    partition: int,
+    offset: int,
+    _timestamp_type: int,
+    _timestamp_ms: int,
+    _key: bytes | None,
+    value: bytes | None,
+    _headers: Sequence[tuple[str, bytes | None]] | None,
+    delivery_count: int,
+) -> bytes | None:
+    """Encode a record so that the receiver can tell which it was; one that says so is not to be sent."""
+    if value == EXPIRED:
+        return None
+    return b"%d:%d:%d:%b" % (partition, offset, delivery_count, value or b"")
+
+
+class SinkRig:
+    """A sink link between a consumer and a receiver.
+
+    Calls reach the link as they do in the service: what the receiver does comes in batches that are
+    ended, the consumer's records and rebalances come by themselves, timers fire when they are told to.
+    """
+
+    def __init__(
+        self,
+        policy: SinkPolicy,
+        *,
+        partitions: int = 1,
+        records: int = 0,
+        buffer_records: int = 100,
+        commit_count: int = NO_LIMIT,
+        room_bytes: int = NO_LIMIT,
+        buffer_bytes: int = NO_LIMIT,
+    ) -> None:
+        self.topic = MemoryTopic(partitions)
+        for partition in range(partitions):
+            for _ in range(records):
+                self.topic.append(partition)
+        self.peer = ReceivingPeer(room_bytes)
+        self.feed = MemoryFeed(self.topic, commit_first=policy.sends_settled, buffer_bytes=buffer_bytes)
+        self.log = SinkLog()
+        self.timers: list[Callable[[], None]] = []
+        self.link = SinkLink(
+            self.peer,
+            policy,
+            SinkLimits(buffer_records, commit_count),
+            feed=self.feed,
+            encode=encode,
+            later=self.timers.append,
+            events=self.log,
+        )
+        self.peer.on_detach = self.link.close
+        self.link.opened()
+        self.assign(*range(partitions))
+
+    # ------------------------------------------------------------------ the receiver
+
+    def flow(self, credit: int, *, drain: bool = False) -> None:
+        """Let the receiver set its credit."""
+        self.peer.link_credit = credit
+        self.peer.drain = drain
+        self.link.batch_ended()
+
+    def dispose(self, outcomes: Iterable[tuple[Delivered, Outcome]]) -> None:
+        """Let the receiver answer deliveries, as one batch."""
+        for delivery, outcome in outcomes:
+            if self.peer.detached:
+                return
+            if outcome == ACCEPTED:
+                self.link.accepted(delivery)
+            else:
+                self.link.disposed(delivery, outcome)
+        if not self.peer.detached:
+            self.link.batch_ended()
+
+    def accept(self, *deliveries: Delivered) -> None:
+        """Let the receiver accept deliveries, as one batch."""
+        self.dispose((delivery, ACCEPTED) for delivery in deliveries)
+
+    def socket_writes(self) -> None:
+        """Let the socket take all that waits; who was told that there is no room hears of it."""
+        self.peer.buffered = 0
+        if self.peer.blocked and not self.peer.detached:
+            self.peer.blocked = False
+            self.link.batch_ended()
+
+    def detach(self) -> None:
+        """Let the receiver detach."""
+        self.peer.detached = True
+        self.link.close()
+
+    def fire_timers(self) -> None:
+        """Let the time of all timers come."""
+        timers, self.timers[:] = self.timers[:], []
+        for timer in timers:
+            timer()
+
+    # ------------------------------------------------------------------ the consumer
+
+    def poll(self, most: int = NO_LIMIT, *, partition: int | None = None) -> int:
+        """Let the consumer hand records over, as one batch; gives how many."""
+        records = self.feed.poll(most, partition=partition)
+        if records:
+            self.link.consumed(records)
+        return len(records)
+
+    def run(self) -> None:
+        """Let the consumer hand over what it may, until it has or may no more."""
+        while self.poll():
+            pass
+
+    def commit(self) -> None:
+        """Let the time to commit come, and Kafka confirm it."""
+        self.link.commit()
+        self.confirm()
+
+    def confirm(self) -> None:
+        """Let Kafka commit what the link asked for."""
+        offsets, self.feed.to_commit = self.feed.to_commit, {}
+        self.topic.commit(offsets)
+        self.link.committed(offsets)
+
+    def assign(self, *partitions: int) -> None:
+        """Assign partitions; they are read from where the group has committed."""
+        for partition in partitions:
+            self.feed.positions[partition] = self.topic.committed.get(partition, 0)
+        self.link.assigned(partitions)
+
+    def revoking(self, *partitions: int) -> list[bool]:
+        """Announce a revoke. Gives a list that gets an item when the link is done with the partitions."""
+        drained: list[bool] = []
+        self.link.revoking(partitions, lambda: drained.append(True))
+        for partition in partitions:
+            del self.feed.positions[partition]
+        return drained
+
+    def revoked(self, *partitions: int) -> None:
+        """End the wait, and commit what the link gives for the partitions."""
+        offsets = self.link.revoked(partitions)
+        for partition in partitions:
+            self.feed.to_commit.pop(partition, None)
+        self.topic.commit(offsets)
+
+    def lost(self, *partitions: int) -> None:
+        """Take partitions away that somebody else has already."""
+        for partition in partitions:
+            self.feed.to_commit.pop(partition, None)
+            del self.feed.positions[partition]
+        self.link.lost(partitions)

@@ -1,0 +1,309 @@
+"""Both ends of a source link, in memory: a sender that has credit, and a producer that has a queue.
+
+They are small models of what they stand for, and hold the link to its side of the protocol: whatever
+no sender could make sense of (two outcomes, an outcome for a settled delivery, anything after the
+link's end) is an AssertionError at the call that does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bridge.mapping.errors import MappingError
+from bridge.model import conditions
+from bridge.model.failures import Failure, Stored
+from bridge.model.outcomes import ACCEPTED, DeliveryState, Outcome
+from bridge.source.link import (
+    ANY_PARTITION,
+    QUEUE_FULL,
+    Headers,
+    Record,
+    Report,
+    SourceDoors,
+    SourceLink,
+    SourceRoute,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.model.conditions import Condition
+    from bridge.source.policy import SourcePolicy
+
+TOPIC: Final = "orders"
+UNDECODABLE: Final = b"undecodable"
+
+QUEUE_IS_FULL: Final = Failure(
+    QUEUE_FULL,
+    -184,
+    "the producer's queue is full",
+    conditions.INTERNAL_ERROR,
+    retriable=True,
+    stored=Stored.NO,
+)
+NO_LEADER: Final = Failure(
+    "LEADER_NOT_AVAILABLE",
+    5,
+    "there is no leader",
+    conditions.INTERNAL_ERROR,
+    retriable=True,
+    stored=Stored.NO,
+)
+TIMED_OUT: Final = Failure(
+    "_MSG_TIMED_OUT",
+    -192,
+    "the record timed out",
+    conditions.INTERNAL_ERROR,
+    retriable=True,
+    stored=Stored.PERHAPS,
+)
+TOO_LARGE: Final = Failure(
+    "MSG_SIZE_TOO_LARGE",
+    10,
+    "the record is too large",
+    conditions.LINK_MESSAGE_SIZE_EXCEEDED,
+    retriable=False,
+    stored=Stored.NO,
+)
+
+
+class SendingPeer:
+    """The remote sender; the port of the link. Deliveries are numbers."""
+
+    def __init__(self) -> None:
+        self.credit = 0
+        self.grants: list[int] = []
+        self.sent = 0
+        self.unanswered: set[int] = set()
+        """Unsettled deliveries that have no outcome yet."""
+        self.unsettled: set[int] = set()
+        """Deliveries that the bridge has not settled yet."""
+        self.outcomes: dict[int, Outcome] = {}
+        self.detached = False
+        self.condition: Condition | None = None
+        """Why the bridge ended the link."""
+
+    def transfer(self, *, settled: bool) -> int:
+        """Spend one credit on a delivery."""
+        assert self.credit > 0, "a sender without credit does not send"
+        assert not self.detached
+        self.credit -= 1
+        delivery = self.sent
+        self.sent += 1
+        if not settled:
+            self.unanswered.add(delivery)
+            self.unsettled.add(delivery)
+        return delivery
+
+    @property
+    def in_doubt(self) -> set[int]:
+        """Deliveries that have their outcome and wait for the sender to settle."""
+        return self.unsettled - self.unanswered
+
+    def accept(self, deliveries: Sequence[object], *, settle: bool) -> None:
+        """Take the outcome accepted for each."""
+        for delivery in deliveries:
+            self.answer(delivery, ACCEPTED, settle=settle)
+
+    def answer(self, delivery: object, outcome: Outcome, *, settle: bool) -> None:
+        """Take an outcome."""
+        assert not self.detached, "nothing is sent on a link that is gone"
+        assert isinstance(delivery, int)
+        assert delivery in self.unanswered, (
+            f"delivery {delivery} was settled by its sender, or has an outcome"
+        )
+        self.unanswered.remove(delivery)
+        self.outcomes[delivery] = outcome
+        if settle:
+            self.unsettled.remove(delivery)
+
+    def settle(self, delivery: object) -> None:
+        """Take the bridge's settlement of a delivery that has its outcome already."""
+        assert not self.detached
+        assert isinstance(delivery, int)
+        assert delivery in self.in_doubt, f"delivery {delivery} has no outcome, or is settled"
+        self.unsettled.remove(delivery)
+
+    def grant(self, credit: int) -> None:
+        """Take credit."""
+        assert not self.detached
+        assert credit > 0
+        self.credit += credit
+        self.grants.append(credit)
+
+    def detach(self, condition: Condition) -> None:
+        """Take the end of the link, and its reason."""
+        assert not self.detached
+        self.detached = True
+        self.condition = condition
+
+    def count(self, state: DeliveryState) -> int:
+        """Count the deliveries with that outcome."""
+        return sum(outcome.state is state for outcome in self.outcomes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    """One record in a producer's queue."""
+
+    topic: str
+    value: bytes | None
+    partition: int
+    report: Report
+
+
+class MemoryProducer:
+    """A producer whose queue holds `capacity` records, and whose broker answers when it is told to.
+
+    A producer that asks for no acknowledgement is one that is told to `store` at once.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.refusal: Failure | None = None
+        self.queue: list[Produced] = []
+        self.taken: list[bytes | None] = []
+        """The values of all records that ever came into the queue, in order."""
+        self.stored: set[bytes | None] = set()
+        """The values that Kafka has."""
+
+    def __call__(
+        self,
+        topic: str,
+        value: bytes | None,
+        _key: bytes | None,
+        _headers: Headers | None,
+        partition: int,
+        report: Report,
+        /,
+    ) -> Failure | None:
+        """Produce one record."""
+        if self.refusal is not None:
+            return self.refusal
+        if len(self.queue) >= self.capacity:
+            return QUEUE_IS_FULL
+        self.queue.append(Produced(topic, value, partition, report))
+        self.taken.append(value)
+        return None
+
+    def store(self, count: int | None = None) -> None:
+        """Report the oldest records, or all, as stored."""
+        count = len(self.queue) if count is None else count
+        stored, self.queue = self.queue[:count], self.queue[count:]
+        for produced in stored:
+            self.stored.add(produced.value)
+            produced.report(None, produced)
+
+    def fail(self, failure: Failure, index: int = 0) -> None:
+        """Report a record as failed."""
+        produced = self.queue.pop(index)
+        produced.report(failure, produced)
+
+
+class SourceLog:
+    """What the link told operators."""
+
+    def __init__(self) -> None:
+        self.refusals: list[Outcome] = []
+        self.drops: list[str] = []
+        self.defects: list[Exception] = []
+        self.ends: list[tuple[int, int]] = []
+
+    def refused(self, outcome: Outcome) -> None:
+        """Remember a message with another outcome than accepted."""
+        self.refusals.append(outcome)
+
+    def dropped(self, reason: str) -> None:
+        """Remember a lost message."""
+        self.drops.append(reason)
+
+    def broke(self, error: Exception) -> None:
+        """Remember a defect."""
+        self.defects.append(error)
+
+    def ended(self, accepted: int, unanswered: int) -> None:
+        """Remember the end."""
+        self.ends.append((accepted, unanswered))
+
+
+def to_record(payload: bytes) -> Record:
+    """Map a message: `b"value"`, or `b"value@3"` for partition 3. Raises MappingError for UNDECODABLE."""
+    if payload == UNDECODABLE:
+        raise MappingError(conditions.DECODE_ERROR, "the message cannot be decoded")
+    value, _, partition = payload.partition(b"@")
+    return value, None, None, int(partition) if partition else ANY_PARTITION
+
+
+def classify(error: object) -> Failure:
+    """Read an error: in memory they are failures already."""
+    assert isinstance(error, Failure)
+    return error
+
+
+class SourceRig:
+    """A source link between a sender and two producers."""
+
+    def __init__(
+        self,
+        policy: SourcePolicy,
+        *,
+        capacity: int = 1 << 20,
+        partition: int = ANY_PARTITION,
+        understood: frozenset[DeliveryState] = frozenset(),
+    ) -> None:
+        self.peer = SendingPeer()
+        self.producer = MemoryProducer(capacity)
+        self.unacknowledged = MemoryProducer(capacity)
+        self.log = SourceLog()
+        self.ready: list[SourceLink] = []
+        self.link = SourceLink(
+            self.peer,
+            policy,
+            SourceRoute(TOPIC, partition),
+            SourceDoors(self.producer, self.unacknowledged, classify, self.ready.append),
+            to_record=to_record,
+            understood_outcomes=understood,
+            events=self.log,
+        )
+        self.link.opened()
+
+    def send(self, payload: bytes = b"value", *, settled: bool = False) -> int:
+        """Send one message within a batch."""
+        delivery = self.peer.transfer(settled=settled)
+        self.link.transferred(delivery, payload, settled)
+        return delivery
+
+    def send_all(self, *payloads: bytes, settled: bool = False) -> list[int]:
+        """Send messages as one batch."""
+        deliveries = [self.send(payload, settled=settled) for payload in payloads]
+        self.link.batch_ended()
+        return deliveries
+
+    def flush(self) -> None:
+        """Let the link answer, if it asked for that."""
+        assert len(self.ready) <= 1, "a link asks once"
+        ready, self.ready[:] = self.ready[:], []
+        for link in ready:
+            link.flush()
+
+    def store(self, count: int | None = None) -> None:
+        """Let Kafka store the oldest records, or all, and the link answer."""
+        self.producer.store(count)
+        self.flush()
+
+    def fail(self, failure: Failure, index: int = 0) -> None:
+        """Let Kafka refuse a record, and the link answer."""
+        self.producer.fail(failure, index)
+        self.flush()
+
+    def settle(self, *deliveries: int) -> None:
+        """Let the sender settle deliveries, as one batch."""
+        for delivery in deliveries:
+            self.link.settled(delivery)
+        self.link.batch_ended()
+
+    def detach(self) -> None:
+        """Let the sender detach."""
+        self.peer.detached = True
+        self.link.close()

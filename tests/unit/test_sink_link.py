@@ -1,0 +1,686 @@
+from __future__ import annotations
+
+import pytest
+from support.sink_port import (
+    EXPIRED,
+    REJECTED,
+    SETTLED_WITHOUT_STATE,
+    UNDELIVERABLE_HERE,
+    Delivered,
+    MemoryRecord,
+    SinkRig,
+)
+
+from bridge.model import conditions
+from bridge.model.failures import Failure, Stored
+from bridge.model.outcomes import ACCEPTED, MODIFIED_FAILED, RELEASED, Outcome
+from bridge.sink.policy import SinkPolicy
+
+UNSETTLED = SinkPolicy(sends_settled=False, rejected="skip")
+SETTLED = SinkPolicy(sends_settled=True, rejected="skip")
+DETACHING = SinkPolicy(sends_settled=False, rejected="detach")
+
+
+def rig_after_delivery(
+    count: int, *, records: int | None = None, policy: SinkPolicy = UNSETTLED, commit_count: int = 1 << 30
+) -> SinkRig:
+    """Give a link that has sent `count` records of one partition and has no credit left."""
+    rig = SinkRig(policy, records=count if records is None else records, commit_count=commit_count)
+    rig.flow(count)
+    rig.run()
+    assert len(rig.peer.delivered) == count
+    return rig
+
+
+def offsets(delivered: list[Delivered]) -> list[int]:
+    return [delivery.offset for delivery in delivered]
+
+
+# ---------------------------------------------------------------------- sending
+
+
+def test_nothing_is_asked_for_without_credit() -> None:
+    rig = SinkRig(UNSETTLED, records=3)
+
+    assert rig.feed.allowed == 0
+    assert rig.poll() == 0
+
+
+def test_records_are_sent_as_far_as_credit_goes_and_some_wait() -> None:
+    rig = SinkRig(UNSETTLED, records=10)
+
+    rig.flow(3)
+    rig.run()
+
+    assert offsets(rig.peer.delivered) == [0, 1, 2]
+    assert rig.peer.link_credit == 0
+    assert rig.feed.handed == 6, "three wait for the next credit"
+
+
+def test_what_waits_is_sent_when_credit_comes() -> None:
+    rig = rig_after_delivery(3, records=10)
+
+    rig.flow(2)
+
+    assert offsets(rig.peer.delivered) == [0, 1, 2, 3, 4]
+
+
+def test_credit_that_was_there_before_the_link_was_answered_is_used() -> None:
+    rig = SinkRig(UNSETTLED, records=1)
+    rig.peer.link_credit = 1
+
+    rig.link.opened()
+    rig.run()
+
+    assert len(rig.peer.delivered) == 1
+
+
+def test_no_more_is_sent_than_there_is_room_for() -> None:
+    rig = SinkRig(UNSETTLED, room_bytes=20)
+    for _ in range(5):
+        rig.topic.append(0, b"x" * 8)
+
+    rig.flow(5)
+    rig.run()
+
+    assert offsets(rig.peer.delivered) == [0, 1], "a message that has begun is finished"
+
+
+@pytest.mark.parametrize("policy", [UNSETTLED, SETTLED], ids=["unsettled", "settled"])
+def test_sending_goes_on_when_there_is_room_again(policy: SinkPolicy) -> None:
+    """And without any help: the receiver need not answer, nor give credit, before it has everything."""
+    rig = SinkRig(policy, room_bytes=20)
+    for _ in range(5):
+        rig.topic.append(0, b"x" * 8)
+    rig.flow(5)
+    rig.run()
+
+    rig.socket_writes()
+    assert offsets(rig.peer.delivered) == [0, 1, 2, 3]
+    rig.socket_writes()
+    assert offsets(rig.peer.delivered) == [0, 1, 2, 3, 4]
+
+
+def test_the_bytes_of_what_left_are_told_to_the_consumer() -> None:
+    rig = SinkRig(UNSETTLED, buffer_bytes=100)
+    for _ in range(5):
+        rig.topic.append(0, b"x" * 70)
+
+    rig.flow(1)
+    rig.run()
+    rig.flow(1)
+    rig.run()
+
+    assert (rig.feed.handed_bytes, rig.feed.taken_bytes) == (3 * 70, 2 * 70)
+
+
+@pytest.mark.parametrize("policy", [UNSETTLED, SETTLED], ids=["unsettled", "settled"])
+def test_a_record_that_has_expired_costs_no_credit_and_is_done(policy: SinkPolicy) -> None:
+    rig = SinkRig(policy)
+    for value in (b"1", EXPIRED, b"3", EXPIRED):
+        rig.topic.append(0, value)
+
+    rig.flow(3)
+    rig.run()
+    rig.run()
+    rig.accept(*rig.peer.unsettled)
+    rig.commit()
+
+    assert offsets(rig.peer.delivered) == [0, 2]
+    assert rig.peer.link_credit == 1
+    assert rig.topic.committed == {0: 4}
+    assert rig.feed.taken_bytes == rig.feed.handed_bytes
+    assert (rig.link.accepted_count, rig.link.late_count) == (0 if policy.sends_settled else 2, 0)
+
+
+# ---------------------------------------------------------------------- drain
+
+
+def test_credit_is_returned_at_once_when_there_is_nothing_to_send() -> None:
+    rig = SinkRig(UNSETTLED)
+
+    rig.flow(5, drain=True)
+
+    assert rig.peer.link_credit == 0
+
+
+def test_what_waits_is_sent_before_credit_is_returned() -> None:
+    rig = rig_after_delivery(3, records=6)
+
+    rig.flow(10, drain=True)
+
+    assert offsets(rig.peer.delivered) == [0, 1, 2, 3, 4, 5]
+    assert rig.peer.link_credit == 0
+
+
+def test_credit_is_not_returned_while_what_waits_has_no_room() -> None:
+    rig = SinkRig(UNSETTLED, records=4, room_bytes=1)
+    rig.flow(2)
+    rig.run()
+    rig.socket_writes()
+
+    rig.flow(10, drain=True)
+    assert rig.peer.link_credit > 0
+    rig.socket_writes()
+    rig.socket_writes()
+    rig.socket_writes()
+
+    assert offsets(rig.peer.delivered) == [0, 1, 2, 3]
+    assert rig.peer.link_credit == 0
+
+
+def test_a_receiver_that_only_ever_drains_gets_records() -> None:
+    """Serve a JMS client without prefetch: its receiveNoWait gives one credit and wants it used or back."""
+    rig = SinkRig(UNSETTLED, records=3)
+
+    for _ in range(10):
+        rig.flow(1, drain=True)
+        rig.run()
+
+    assert offsets(rig.peer.delivered) == [0, 1, 2]
+
+
+# ---------------------------------------------------------------------- outcomes
+
+
+def test_an_accepted_record_is_settled_and_its_offset_committed() -> None:
+    rig = rig_after_delivery(2)
+    first, _ = rig.peer.delivered
+
+    rig.accept(first)
+    rig.commit()
+
+    assert first not in rig.peer.unsettled
+    assert rig.topic.committed == {0: 1}
+
+
+def test_settlements_of_a_batch_are_sent_together_at_its_end() -> None:
+    rig = rig_after_delivery(2)
+    first, second = rig.peer.delivered
+
+    rig.link.accepted(first)
+    rig.link.disposed(second, REJECTED)
+    assert len(rig.peer.unsettled) == 2
+
+    rig.link.batch_ended()
+    assert len(rig.peer.unsettled) == 0
+
+
+def test_an_outcome_counts_once() -> None:
+    rig = rig_after_delivery(1)
+    (delivery,) = rig.peer.delivered
+
+    rig.accept(delivery)
+    rig.accept(delivery)
+    rig.dispose([(delivery, RELEASED)])
+
+    assert rig.link.accepted_count == 1
+    assert rig.timers == []
+
+
+@pytest.mark.parametrize("outcome", [REJECTED, UNDELIVERABLE_HERE], ids=["rejected", "undeliverable-here"])
+def test_a_record_that_is_refused_for_good_is_passed_over_and_reported(outcome: Outcome) -> None:
+    rig = rig_after_delivery(2)
+    first, second = rig.peer.delivered
+
+    rig.dispose([(first, outcome), (second, ACCEPTED)])
+    rig.commit()
+
+    assert rig.log.skips == [(0, 0, outcome)]
+    assert rig.topic.committed == {0: 2}
+    assert rig.timers == []
+
+
+@pytest.mark.parametrize("outcome", [REJECTED, UNDELIVERABLE_HERE], ids=["rejected", "undeliverable-here"])
+def test_a_refusal_can_end_the_link_and_leave_the_offset(outcome: Outcome) -> None:
+    rig = rig_after_delivery(3, policy=DETACHING)
+    first, second, third = rig.peer.delivered
+
+    rig.dispose([(first, ACCEPTED), (second, outcome), (third, ACCEPTED)])
+
+    assert rig.peer.condition is not None
+    assert rig.peer.condition.name == conditions.PRECONDITION_FAILED
+    assert "partition 0, offset 1 " in rig.peer.condition.description
+    assert rig.topic.committed == {0: 1}
+    assert rig.feed.stopped
+
+
+@pytest.mark.parametrize(
+    ("outcome", "attempts"),
+    [(RELEASED, 0), (MODIFIED_FAILED, 1), (SETTLED_WITHOUT_STATE, 0)],
+    ids=["released", "modified", "settled"],
+)
+def test_a_record_that_is_given_back_is_sent_again_after_a_back_off(outcome: Outcome, attempts: int) -> None:
+    rig = rig_after_delivery(1)
+    (delivery,) = rig.peer.delivered
+
+    rig.dispose([(delivery, outcome)])
+    rig.flow(1)
+    rig.commit()
+    assert len(rig.peer.delivered) == 1
+    assert rig.topic.committed.get(0, 0) == 0, "it is not committed away"
+    assert rig.log.redeliveries == [(0, 0, outcome)]
+
+    rig.fire_timers()
+    again = rig.peer.delivered[1]
+    assert (again.offset, again.attempts) == (0, attempts)
+    rig.accept(again)
+    rig.commit()
+    assert rig.topic.committed == {0: 1}
+
+
+def test_only_failed_attempts_raise_the_delivery_count() -> None:
+    rig = rig_after_delivery(1)
+
+    for outcome in (RELEASED, MODIFIED_FAILED, SETTLED_WITHOUT_STATE, MODIFIED_FAILED):
+        rig.dispose([(rig.peer.delivered[-1], outcome)])
+        rig.flow(1)
+        rig.fire_timers()
+
+    assert [delivery.attempts for delivery in rig.peer.delivered] == [0, 0, 1, 1, 2]
+
+
+def test_nothing_else_is_sent_during_a_back_off() -> None:
+    rig = rig_after_delivery(2, records=6)
+
+    rig.dispose([(rig.peer.delivered[0], RELEASED)])
+    rig.flow(2)
+    rig.run()
+    assert offsets(rig.peer.delivered) == [0, 1]
+
+    rig.fire_timers()
+    assert offsets(rig.peer.delivered) == [0, 1, 0, 2]
+
+
+def test_records_are_sent_again_in_their_order() -> None:
+    rig = rig_after_delivery(4)
+
+    rig.dispose([(rig.peer.delivered[index], RELEASED) for index in (2, 0, 3, 1)])
+    rig.flow(4)
+    rig.fire_timers()
+
+    assert offsets(rig.peer.delivered[4:]) == [0, 1, 2, 3]
+
+
+def test_records_that_were_given_back_one_after_the_other_are_sent_again_in_their_order() -> None:
+    rig = rig_after_delivery(2)
+
+    for delivery in list(rig.peer.delivered):
+        rig.dispose([(delivery, RELEASED)])
+        rig.fire_timers()
+    rig.flow(2)
+
+    assert offsets(rig.peer.delivered[2:]) == [0, 1]
+
+
+def test_one_timer_serves_all_that_is_given_back_meanwhile() -> None:
+    rig = rig_after_delivery(2)
+
+    for delivery in list(rig.peer.delivered):
+        rig.dispose([(delivery, RELEASED)])
+
+    assert len(rig.timers) == 1
+
+
+def test_credit_is_returned_during_a_back_off() -> None:
+    rig = rig_after_delivery(1, records=3)
+    rig.dispose([(rig.peer.delivered[0], RELEASED)])
+
+    rig.flow(4, drain=True)
+
+    assert rig.peer.link_credit == 0
+    assert len(rig.peer.delivered) == 1
+
+
+def test_a_back_off_that_ends_after_the_link_does_nothing() -> None:
+    rig = rig_after_delivery(1)
+    rig.dispose([(rig.peer.delivered[0], RELEASED)])
+    rig.flow(1)
+
+    rig.detach()
+    rig.fire_timers()
+
+    assert len(rig.peer.delivered) == 1
+
+
+# ---------------------------------------------------------------------- commits
+
+
+def test_offsets_are_committed_after_so_many_answers() -> None:
+    rig = rig_after_delivery(4, commit_count=3)
+    first, second, third, fourth = rig.peer.delivered
+
+    rig.accept(first, second)
+    assert rig.feed.to_commit == {}
+
+    rig.accept(third)
+    assert rig.feed.to_commit == {0: 3}
+    rig.confirm()
+
+    rig.accept(fourth)
+    assert rig.feed.to_commit == {}
+
+
+def test_what_is_committed_is_not_committed_again() -> None:
+    rig = rig_after_delivery(1)
+    rig.accept(*rig.peer.delivered)
+    rig.commit()
+
+    rig.link.commit()
+
+    assert rig.feed.to_commit == {}
+
+
+def test_a_commit_that_failed_is_made_again() -> None:
+    rig = rig_after_delivery(1)
+    rig.accept(*rig.peer.delivered)
+    rig.link.commit()
+    rig.feed.to_commit.clear()
+
+    rig.commit()
+
+    assert rig.topic.committed == {0: 1}
+
+
+# ---------------------------------------------------------------------- settled
+
+
+def test_a_settled_receiver_gets_records_that_are_committed() -> None:
+    rig = SinkRig(SETTLED, records=3)
+    rig.peer.on_send = lambda delivery: committed.append(rig.topic.committed[0] > delivery.offset)
+    committed: list[bool] = []
+
+    rig.flow(2)
+    rig.run()
+
+    assert offsets(rig.peer.delivered) == [0, 1]
+    assert committed == [True, True]
+    assert rig.peer.unsettled == {}
+
+
+def test_for_a_settled_receiver_nothing_waits_beyond_its_credit() -> None:
+    rig = SinkRig(SETTLED, records=5)
+
+    rig.flow(2)
+    rig.run()
+
+    assert rig.feed.handed == 2
+    assert rig.topic.committed == {0: 2}
+
+
+def test_for_a_settled_receiver_nothing_is_asked_for_on_credit_that_goes_back() -> None:
+    rig = SinkRig(SETTLED, records=2)
+
+    rig.flow(5, drain=True)
+
+    assert rig.feed.allowed == 0
+
+
+def test_a_settled_link_does_not_commit_by_itself() -> None:
+    rig = SinkRig(SETTLED, records=2)
+    rig.flow(2)
+    rig.run()
+    rig.link.commit()
+
+    rig.detach()
+
+    assert rig.feed.to_commit == {}
+
+
+# ---------------------------------------------------------------------- rebalances
+
+
+def test_records_of_partitions_that_are_not_the_links_are_dropped_and_replaced() -> None:
+    rig = SinkRig(UNSETTLED, records=3)
+    rig.flow(1)
+    assert rig.feed.allowed == 2
+    rig.feed.handed = rig.feed.handed_bytes = 2
+
+    rig.link.consumed([MemoryRecord(7, 0, b"x"), MemoryRecord(7, 1, b"x")])
+    assert rig.peer.delivered == []
+    assert rig.feed.taken_bytes == 2
+
+    rig.run()
+    assert offsets(rig.peer.delivered) == [0]
+
+
+def test_a_link_without_partitions_stays_attached() -> None:
+    rig = SinkRig(UNSETTLED, partitions=0)
+
+    rig.flow(5)
+
+    assert rig.peer.condition is None
+    assert not rig.link.closed
+
+
+def test_a_revoke_waits_for_what_is_in_flight() -> None:
+    rig = rig_after_delivery(2)
+
+    drained = rig.revoking(0)
+    rig.accept(rig.peer.delivered[0])
+    assert drained == []
+
+    rig.accept(rig.peer.delivered[1])
+    assert drained == [True]
+    rig.revoked(0)
+    assert rig.topic.committed == {0: 2}
+
+
+def test_a_revoke_does_not_wait_for_other_partitions() -> None:
+    rig = SinkRig(UNSETTLED, partitions=2, records=1)
+    rig.flow(1)
+    rig.run()
+
+    assert rig.revoking(1) == [True]
+
+
+def test_what_waits_of_a_partition_that_goes_away_is_not_sent() -> None:
+    rig = SinkRig(UNSETTLED, partitions=2, records=2)
+    rig.flow(1)
+    rig.run()
+
+    rig.revoking(0)
+    rig.revoked(0)
+    rig.flow(5)
+    rig.run()
+
+    assert [(delivery.partition, delivery.offset) for delivery in rig.peer.delivered] == [
+        (0, 0),
+        (1, 0),
+        (1, 1),
+    ]
+    assert rig.feed.handed_bytes == rig.feed.taken_bytes
+
+
+def test_what_waits_on_a_settled_link_is_sent_even_if_its_partition_goes_away() -> None:
+    """It is committed already, so nobody else would read it."""
+    rig = SinkRig(SETTLED, records=3, room_bytes=1)
+    rig.flow(3)
+    rig.run()
+    assert (rig.topic.committed, offsets(rig.peer.delivered)) == ({0: 3}, [0])
+
+    assert rig.revoking(0) == [True]
+    rig.revoked(0)
+    for _ in range(3):
+        rig.socket_writes()
+
+    assert offsets(rig.peer.delivered) == [0, 1, 2]
+
+
+def test_a_record_that_is_given_back_during_a_revoke_is_left_to_the_next_owner() -> None:
+    rig = rig_after_delivery(2)
+    first, second = rig.peer.delivered
+    drained = rig.revoking(0)
+
+    rig.dispose([(first, ACCEPTED), (second, RELEASED)])
+    rig.flow(5)
+    rig.fire_timers()
+    assert drained == [True]
+    assert len(rig.peer.delivered) == 2
+
+    rig.revoked(0)
+    assert rig.topic.committed == {0: 1}
+
+
+def test_a_record_whose_back_off_ends_during_a_revoke_is_left_to_the_next_owner() -> None:
+    rig = rig_after_delivery(1)
+    rig.dispose([(rig.peer.delivered[0], RELEASED)])
+
+    assert rig.revoking(0) == [True]
+    rig.flow(5)
+    rig.fire_timers()
+    rig.revoked(0)
+
+    assert len(rig.peer.delivered) == 1
+    assert rig.topic.committed.get(0, 0) == 0
+
+
+def test_a_record_that_waits_to_be_sent_again_counts_once_when_its_partition_goes_away() -> None:
+    rig = rig_after_delivery(1)
+    rig.dispose([(rig.peer.delivered[0], RELEASED)])
+    rig.fire_timers()
+
+    rig.revoking(0)
+    rig.revoked(0)
+
+    assert rig.feed.taken_bytes == rig.feed.handed_bytes == 1
+
+
+def test_after_a_revoke_late_outcomes_are_counted_and_ignored() -> None:
+    rig = rig_after_delivery(4)
+    rig.accept(rig.peer.delivered[0])
+    rig.revoking(0)
+    rig.revoked(0)
+    assert rig.topic.committed == {0: 1}
+
+    rig.dispose(zip(rig.peer.delivered[1:], [ACCEPTED, RELEASED, REJECTED], strict=True))
+    rig.fire_timers()
+    rig.link.commit()
+
+    assert rig.link.late_count == 3
+    assert rig.link.accepted_count == 1
+    assert rig.peer.unsettled == {}, "they are settled all the same"
+    assert (rig.log.skips, rig.log.redeliveries, rig.feed.to_commit) == ([], [], {})
+    assert len(rig.peer.delivered) == 4
+
+
+def test_a_late_refusal_does_not_end_the_link() -> None:
+    rig = rig_after_delivery(1, policy=DETACHING)
+    rig.revoking(0)
+    rig.revoked(0)
+
+    rig.dispose([(rig.peer.delivered[0], REJECTED)])
+
+    assert rig.peer.condition is None
+
+
+def test_a_partition_that_comes_back_is_sent_from_its_commit_under_other_tags() -> None:
+    """The deliveries of the former generation may be unsettled still: tags must differ (core 2.6.12)."""
+    rig = rig_after_delivery(2)
+    rig.revoking(0)
+    rig.revoked(0)
+    rig.assign(0)
+
+    rig.flow(2)
+    rig.run()
+
+    assert offsets(rig.peer.delivered) == [0, 1, 0, 1]
+    assert len({delivery.tag for delivery in rig.peer.delivered}) == 4
+    rig.accept(*rig.peer.delivered[:2])
+    rig.commit()
+    assert rig.topic.committed.get(0, 0) == 0, "those outcomes were late"
+    rig.accept(*rig.peer.delivered[2:])
+    rig.commit()
+    assert rig.topic.committed == {0: 2}
+
+
+def test_a_revoke_does_not_wait_for_deliveries_of_a_former_generation() -> None:
+    rig = rig_after_delivery(1)
+    rig.revoking(0)
+    rig.revoked(0)
+    rig.assign(0)
+
+    assert rig.revoking(0) == [True]
+
+
+def test_of_partitions_that_are_lost_nothing_is_committed() -> None:
+    rig = rig_after_delivery(2, records=6)
+    rig.accept(*rig.peer.delivered)
+    rig.link.commit()
+
+    rig.lost(0)
+    rig.link.commit()
+    rig.confirm()
+    rig.flow(5)
+
+    assert rig.topic.committed == {}
+    assert len(rig.peer.delivered) == 2
+    rig.detach()
+    assert rig.topic.committed == {}
+
+
+# ---------------------------------------------------------------------- the end
+
+
+def test_at_the_end_what_is_done_is_committed_and_the_rest_reported() -> None:
+    rig = rig_after_delivery(4)
+    first, second, third, _ = rig.peer.delivered
+    rig.dispose([(first, ACCEPTED), (second, RELEASED), (third, ACCEPTED)])
+
+    rig.detach()
+    rig.link.close()
+
+    assert rig.topic.committed == {0: 1}
+    assert rig.feed.stopped
+    assert rig.log.ends == [(2, 2)]
+
+
+def test_what_waits_to_be_sent_again_has_no_outcome_at_the_end() -> None:
+    rig = rig_after_delivery(1)
+    rig.dispose([(rig.peer.delivered[0], RELEASED)])
+    rig.fire_timers()
+
+    rig.detach()
+
+    assert rig.log.ends == [(0, 1)]
+
+
+def test_the_end_of_the_link_ends_the_wait_of_a_revoke() -> None:
+    rig = rig_after_delivery(1)
+    drained = rig.revoking(0)
+
+    rig.detach()
+
+    assert drained == [True]
+    rig.link.revoked([0])
+
+
+def test_nothing_is_sent_after_the_end() -> None:
+    rig = rig_after_delivery(1, records=4)
+    rig.detach()
+
+    rig.link.consumed([MemoryRecord(0, 3, b"x")])
+    rig.link.commit()
+    rig.link.batch_ended()
+
+    assert len(rig.peer.delivered) == 1
+
+
+def test_a_consumer_that_cannot_go_on_ends_the_link_with_its_reason() -> None:
+    rig = rig_after_delivery(1)
+    failure = Failure(
+        "GROUP_AUTHORIZATION_FAILED",
+        30,
+        "not for you",
+        conditions.UNAUTHORIZED_ACCESS,
+        retriable=False,
+        stored=Stored.NO,
+    )
+
+    rig.link.failed(failure)
+    rig.link.failed(failure)
+
+    assert rig.log.failures == [failure]
+    assert rig.peer.condition is not None
+    assert rig.peer.condition.name == conditions.UNAUTHORIZED_ACCESS
+    assert rig.peer.condition.info == {"kafka-error": "GROUP_AUTHORIZATION_FAILED", "kafka-code": 30}

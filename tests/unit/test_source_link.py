@@ -1,0 +1,509 @@
+from __future__ import annotations
+
+import pytest
+from support.source_port import (
+    NO_LEADER,
+    QUEUE_IS_FULL,
+    TIMED_OUT,
+    TOO_LARGE,
+    TOPIC,
+    UNDECODABLE,
+    SourceRig,
+)
+
+from bridge.model import conditions
+from bridge.model.outcomes import ACCEPTED, MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
+from bridge.source.policy import SourcePolicy
+
+
+def policy(
+    window: int = 10, *, settled: bool = False, acks0: bool = False, second: bool = False
+) -> SourcePolicy:
+    return SourcePolicy(
+        prefetch=settled,
+        settled_unacknowledged=settled or acks0,
+        settles_first=not second,
+        window=window,
+    )
+
+
+def condition_name(outcome: Outcome) -> str:
+    assert outcome.state is DeliveryState.REJECTED
+    assert outcome.condition is not None
+    return outcome.condition.name
+
+
+# ---------------------------------------------------------------------- unsettled
+
+
+def test_the_window_is_granted_when_the_link_opens() -> None:
+    rig = SourceRig(policy(window=10))
+
+    assert rig.peer.grants == [10]
+
+
+def test_a_message_becomes_a_record_of_the_links_topic() -> None:
+    rig = SourceRig(policy())
+
+    rig.send_all(b"blue")
+
+    (produced,) = rig.producer.queue
+    assert (produced.topic, produced.value, produced.partition) == (TOPIC, b"blue", -1)
+
+
+def test_a_message_is_accepted_and_settled_when_kafka_has_it_and_not_before() -> None:
+    rig = SourceRig(policy())
+
+    (delivery,) = rig.send_all(b"blue")
+    assert rig.peer.unanswered == {delivery}
+
+    rig.store()
+    assert rig.peer.outcomes == {delivery: ACCEPTED}
+    assert rig.peer.unsettled == set()
+
+
+def test_reports_are_answered_together_when_the_link_is_flushed() -> None:
+    rig = SourceRig(policy())
+    rig.send_all(b"1", b"2", b"3")
+
+    rig.producer.store(2)
+    rig.producer.store(1)
+
+    assert rig.peer.outcomes == {}
+    assert rig.ready == [rig.link]
+    rig.flush()
+    assert rig.peer.count(DeliveryState.ACCEPTED) == 3
+
+
+def test_what_kafka_does_not_acknowledge_costs_credit() -> None:
+    rig = SourceRig(policy(window=2))
+
+    rig.send_all(b"1", b"2")
+
+    assert rig.peer.credit == 0
+    assert rig.peer.grants == [2]
+
+
+def test_credit_comes_back_at_half_a_window() -> None:
+    rig = SourceRig(policy(window=10))
+    rig.send_all(*[b"value"] * 9)
+
+    rig.store(4)
+    assert rig.peer.grants == [10]
+
+    rig.store(1)
+    assert rig.peer.grants == [10, 5]
+
+
+def test_credit_comes_back_at_once_to_a_sender_that_has_none() -> None:
+    rig = SourceRig(policy(window=10))
+    rig.send_all(*[b"value"] * 10)
+
+    rig.store(1)
+
+    assert rig.peer.grants == [10, 1]
+
+
+@pytest.mark.parametrize(
+    ("failure", "outcome"),
+    [(NO_LEADER, RELEASED), (TIMED_OUT, MODIFIED_FAILED)],
+    ids=["released", "modified"],
+)
+def test_a_failure_that_may_pass_is_told_as_such(failure: object, outcome: Outcome) -> None:
+    rig = SourceRig(policy(), understood=frozenset({DeliveryState.RELEASED, DeliveryState.MODIFIED}))
+    (delivery,) = rig.send_all(b"blue")
+
+    rig.producer.queue.pop().report(failure, None)
+    rig.flush()
+
+    assert rig.peer.outcomes == {delivery: outcome}
+    assert rig.log.refusals == [outcome]
+
+
+def test_a_record_that_kafka_refuses_is_rejected_alone() -> None:
+    rig = SourceRig(policy())
+    first, second = rig.send_all(b"1", b"2")
+
+    rig.fail(TOO_LARGE)
+    rig.store()
+
+    assert condition_name(rig.peer.outcomes[first]) == conditions.LINK_MESSAGE_SIZE_EXCEEDED
+    assert rig.peer.outcomes[second] == ACCEPTED
+
+
+def test_a_record_that_the_producer_does_not_take_is_answered_at_once() -> None:
+    rig = SourceRig(policy())
+    rig.producer.refusal = TOO_LARGE
+
+    (delivery,) = rig.send_all(b"blue")
+
+    assert condition_name(rig.peer.outcomes[delivery]) == conditions.LINK_MESSAGE_SIZE_EXCEEDED
+
+
+def test_a_message_that_cannot_become_a_record_is_rejected_with_its_reason() -> None:
+    rig = SourceRig(policy())
+
+    (delivery,) = rig.send_all(UNDECODABLE)
+
+    outcome = rig.peer.outcomes[delivery]
+    assert condition_name(outcome) == conditions.DECODE_ERROR
+    assert outcome.condition is not None
+    assert outcome.condition.description == "the message cannot be decoded"
+    assert rig.producer.taken == []
+
+
+def test_every_outcome_gives_credit_back() -> None:
+    rig = SourceRig(policy(window=4))
+    rig.send_all(UNDECODABLE, b"1", b"2", b"3")
+    assert rig.peer.credit == 1, "for the message that was rejected at once"
+
+    rig.fail(TOO_LARGE)
+    assert rig.peer.credit == 1, "one more is less than half a window"
+
+    rig.fail(TIMED_OUT)
+    assert rig.peer.credit == 3
+
+    rig.send_all(UNDECODABLE, UNDECODABLE, UNDECODABLE)
+    assert rig.peer.credit == 3
+
+    rig.store()
+    rig.send_all(UNDECODABLE)
+    assert rig.peer.credit == 4
+
+
+def test_an_aborted_transfer_gives_its_credit_back_and_leaves_nothing() -> None:
+    rig = SourceRig(policy(window=1))
+
+    rig.peer.transfer(settled=True)
+    rig.link.aborted()
+    rig.link.batch_ended()
+
+    assert rig.peer.grants == [1, 1]
+    assert rig.link.window.in_flight == 0
+    assert rig.producer.taken == []
+    assert (rig.log.drops, rig.log.refusals) == ([], [])
+
+
+# ---------------------------------------------------------------------- partitions
+
+
+def test_a_link_that_is_bound_to_a_partition_sends_there() -> None:
+    rig = SourceRig(policy(), partition=3)
+
+    rig.send_all(b"any", b"same@3")
+
+    assert [produced.partition for produced in rig.producer.queue] == [3, 3]
+
+
+def test_a_message_for_another_partition_than_its_links_is_rejected() -> None:
+    rig = SourceRig(policy(), partition=3)
+
+    (delivery,) = rig.send_all(b"blue@2")
+
+    outcome = rig.peer.outcomes[delivery]
+    assert condition_name(outcome) == conditions.INVALID_FIELD
+    assert outcome.condition is not None
+    assert "partition 2" in outcome.condition.description
+    assert rig.producer.taken == []
+
+
+def test_a_message_names_its_partition_on_a_link_that_does_not() -> None:
+    rig = SourceRig(policy())
+
+    rig.send_all(b"blue@2")
+
+    assert [produced.partition for produced in rig.producer.queue] == [2]
+
+
+# ---------------------------------------------------------------------- a full queue
+
+
+def test_a_full_queue_holds_messages_back_and_answers_nothing() -> None:
+    rig = SourceRig(policy(), capacity=1)
+
+    rig.send_all(b"1", b"2", b"3")
+
+    assert rig.producer.taken == [b"1"]
+    assert rig.peer.outcomes == {}
+    assert rig.ready == [rig.link], "it asks to try again"
+
+
+def test_held_messages_follow_in_their_order() -> None:
+    rig = SourceRig(policy(), capacity=2)
+    rig.send_all(b"1", b"2", b"3", b"4")
+
+    rig.producer.capacity = 3
+    rig.send(b"5")
+    rig.store(1)
+    rig.store()
+    rig.store()
+
+    assert rig.producer.taken == [b"1", b"2", b"3", b"4", b"5"]
+    assert rig.peer.count(DeliveryState.ACCEPTED) == 5
+
+
+def test_a_queue_that_stays_full_is_asked_again_at_each_flush() -> None:
+    rig = SourceRig(policy(), capacity=1)
+    rig.send_all(b"1", b"2")
+
+    rig.flush()
+    assert rig.ready == [rig.link]
+    rig.flush()
+    assert rig.ready == [rig.link]
+    assert rig.producer.taken == [b"1"]
+
+
+def test_a_held_message_that_is_refused_later_is_answered_and_lets_the_next_pass() -> None:
+    rig = SourceRig(policy(), capacity=1)
+    _, second, third = rig.send_all(b"1", b"2", b"3")
+
+    rig.producer.store()
+    rig.producer.refusal = TOO_LARGE
+    rig.flush()
+
+    assert rig.peer.outcomes[second].state is DeliveryState.REJECTED
+    assert rig.peer.outcomes[third].state is DeliveryState.REJECTED
+    assert rig.ready == []
+    assert rig.link.window.in_flight == 0
+
+
+# ---------------------------------------------------------------------- pre-settled
+
+
+def test_a_settled_sender_gets_credit_without_any_report() -> None:
+    rig = SourceRig(policy(window=4, settled=True))
+
+    for _ in range(20):
+        rig.send_all(b"1", b"2", settled=True)
+
+    assert len(rig.unacknowledged.queue) == 40
+    assert rig.producer.taken == []
+    assert rig.peer.credit >= 2
+    assert rig.peer.outcomes == {}
+
+
+def test_a_settled_message_that_is_lost_is_counted() -> None:
+    rig = SourceRig(policy(settled=True))
+
+    rig.send_all(b"1", settled=True)
+    rig.unacknowledged.fail(TIMED_OUT)
+    rig.send_all(UNDECODABLE, settled=True)
+    rig.unacknowledged.refusal = QUEUE_IS_FULL
+    rig.send_all(b"2", settled=True)
+
+    assert rig.log.drops == [
+        "the record timed out",
+        "the message cannot be decoded",
+        "the producer's queue is full",
+    ]
+    assert rig.link.window.in_flight == 0
+
+
+def test_the_messages_of_a_mixed_link_share_a_producer_and_keep_their_order() -> None:
+    rig = SourceRig(policy())
+
+    unsettled = rig.send(b"1")
+    rig.send(b"2", settled=True)
+    other = rig.send(b"3")
+    rig.store()
+
+    assert rig.producer.taken == [b"1", b"2", b"3"]
+    assert rig.peer.outcomes == {unsettled: ACCEPTED, other: ACCEPTED}
+    assert rig.link.window.in_flight == 0
+
+
+def test_a_pre_settled_message_of_a_mixed_link_that_is_lost_is_counted_and_gives_credit_back() -> None:
+    rig = SourceRig(policy(window=3))
+
+    rig.send_all(b"1", b"2", UNDECODABLE, settled=True)
+    rig.fail(TOO_LARGE)
+    rig.fail(TIMED_OUT)
+
+    assert rig.log.drops == [
+        "the message cannot be decoded",
+        "the record is too large",
+        "the record timed out",
+    ]
+    assert rig.peer.outcomes == {}
+    assert rig.link.window.in_flight == 0
+    assert sum(rig.peer.grants) == 6
+
+
+def test_pre_settled_messages_give_their_credit_back_once() -> None:
+    rig = SourceRig(policy(window=4))
+    rig.send_all(b"1", b"2", settled=True)
+
+    rig.store(1)
+    assert rig.link.window.in_flight == 1
+    rig.store(1)
+    assert rig.link.window.in_flight == 0
+
+
+@pytest.mark.parametrize("settled", [False, True], ids=["ordered", "acks0"])
+def test_a_pre_settled_message_that_is_lost_after_its_link_is_counted(*, settled: bool) -> None:
+    """Such a sender often detaches as soon as it has sent."""
+    rig = SourceRig(policy(settled=settled))
+    rig.send_all(b"1", settled=True)
+
+    rig.detach()
+    (rig.unacknowledged if settled else rig.producer).fail(TIMED_OUT)
+
+    assert rig.log.drops == ["the record timed out"]
+
+
+def test_a_pre_settled_message_that_waits_for_a_full_queue_is_lost_with_its_link() -> None:
+    rig = SourceRig(policy(), capacity=1)
+    rig.send_all(b"1", settled=True)
+    rig.send_all(b"2")
+    rig.send_all(b"3", settled=True)
+
+    rig.detach()
+
+    assert rig.log.drops == ["the link ended while the producer's queue was full"]
+    assert rig.log.ends == [(0, 2)]
+
+
+def test_pre_settled_messages_may_have_the_unacknowledged_producer() -> None:
+    rig = SourceRig(policy(acks0=True))
+
+    delivery = rig.send(b"1")
+    rig.send(b"2", settled=True)
+    rig.store()
+
+    assert (rig.producer.taken, rig.unacknowledged.taken) == ([b"1"], [b"2"])
+    assert rig.peer.outcomes == {delivery: ACCEPTED}
+
+
+# ---------------------------------------------------------------------- rcv-settle-mode second
+
+
+def test_in_mode_second_the_outcome_is_sent_and_the_sender_settles() -> None:
+    rig = SourceRig(policy(second=True))
+    (delivery,) = rig.send_all(b"blue")
+
+    rig.store()
+    assert rig.peer.outcomes == {delivery: ACCEPTED}
+    assert rig.peer.in_doubt == {delivery}
+    assert rig.link.window.in_doubt == 1
+
+    rig.settle(delivery)
+    assert rig.peer.unsettled == set()
+    assert rig.link.window.in_doubt == 0
+
+
+def test_in_mode_second_a_rejection_waits_for_the_sender_too() -> None:
+    rig = SourceRig(policy(second=True))
+    (delivery,) = rig.send_all(UNDECODABLE)
+
+    assert rig.peer.in_doubt == {delivery}
+    rig.settle(delivery)
+    assert rig.peer.unsettled == set()
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["stored", "failed"])
+def test_a_sender_that_settles_before_the_outcome_is_answered_and_forgotten_at_once(*, fails: bool) -> None:
+    rig = SourceRig(policy(second=True))
+    (delivery,) = rig.send_all(b"blue")
+
+    rig.settle(delivery)
+    assert rig.peer.unanswered == {delivery}
+    if fails:
+        rig.fail(TOO_LARGE)
+    else:
+        rig.store()
+
+    assert rig.peer.unsettled == set()
+    assert rig.link.window.in_doubt == 0
+
+
+def test_one_report_answers_deliveries_that_are_settled_early_and_others() -> None:
+    rig = SourceRig(policy(second=True))
+    first, second, third = rig.send_all(b"1", b"2", b"3")
+    rig.settle(second)
+
+    rig.store()
+
+    assert rig.peer.count(DeliveryState.ACCEPTED) == 3
+    assert rig.peer.in_doubt == {first, third}
+    assert rig.link.window.in_doubt == 2
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["stored", "failed"])
+def test_a_delivery_that_is_settled_early_is_forgotten_entirely(*, fails: bool) -> None:
+    """The engine gives its handles out again once both ends have settled."""
+    rig = SourceRig(policy(second=True))
+    (delivery,) = rig.send_all(b"1")
+    rig.settle(delivery)
+    if fails:
+        rig.fail(TOO_LARGE)
+    else:
+        rig.store()
+
+    rig.peer.sent = delivery
+    rig.send_all(b"2")
+    rig.store()
+
+    assert rig.peer.in_doubt == {delivery}
+
+
+def test_in_mode_first_a_settlement_of_the_senders_changes_nothing() -> None:
+    rig = SourceRig(policy())
+    (delivery,) = rig.send_all(b"blue")
+
+    rig.settle(delivery)
+    rig.store()
+
+    assert rig.peer.outcomes == {delivery: ACCEPTED}
+    assert rig.peer.unsettled == set()
+
+
+# ---------------------------------------------------------------------- the end
+
+
+def test_nothing_is_answered_after_the_end() -> None:
+    rig = SourceRig(policy(), capacity=2)
+    rig.send_all(b"1", b"2", b"3")
+    rig.producer.store(1)
+
+    rig.detach()
+    rig.flush()
+    rig.producer.store()
+    rig.link.batch_ended()
+    rig.link.flush()
+
+    assert rig.peer.outcomes == {}
+    assert rig.producer.taken == [b"1", b"2"], "what was held back is not sent any more"
+
+
+def test_the_end_is_reported_once_with_what_was_left() -> None:
+    rig = SourceRig(policy())
+    rig.send_all(b"1", b"2", b"3")
+    rig.store(1)
+
+    rig.detach()
+    rig.link.close()
+
+    assert rig.log.ends == [(1, 2)]
+
+
+def test_a_defect_ends_the_link_with_a_reason_that_gives_nothing_away() -> None:
+    rig = SourceRig(policy())
+    error = ValueError("secret")
+
+    rig.link.broke(error)
+
+    assert rig.log.defects == [error]
+    assert rig.peer.condition is not None
+    assert rig.peer.condition.name == conditions.INTERNAL_ERROR
+    assert "secret" not in rig.peer.condition.description
+
+
+def test_a_link_that_is_told_to_stop_answers_and_gives_no_more_credit() -> None:
+    rig = SourceRig(policy(window=2))
+    rig.send_all(b"1", b"2")
+
+    rig.link.stop_credit()
+    rig.store()
+
+    assert rig.peer.count(DeliveryState.ACCEPTED) == 2
+    assert rig.peer.grants == [2]
