@@ -1,0 +1,81 @@
+"""The section header of a message on its way out: the sender's, as this delivery changes it.
+
+Durable is true, since the record is stored; delivery-count counts the attempts before this one, and
+first-acquirer says that there was none; a ttl is what is left of it. What the record has stored of
+these goes into `x-opt-bridge.stored`, so that it is not lost when the message is sent to a bridge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from bridge.codec import UInt, encode
+from bridge.mapping.encoding import NULL, TRUE, as_list, as_map, name
+from bridge.mapping.from_text import WRITE
+from bridge.mapping.names import STORED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_START: Final = b"\x00Sp"
+_DEFAULT_PRIORITY: Final = b"4"
+_FALSE: Final = b"\x42"
+
+
+@dataclass(slots=True)
+class StoredHeader:
+    """What a record's headers `amqp.durable`, `amqp.priority` ... say.
+
+    `unread` are the places of texts that are not what the bridge writes. `annotation` is
+    `x-opt-bridge.stored`, or empty. `first` is the section of a first attempt, where there is no
+    ttl.
+    """
+
+    priority: bytes = NULL
+    ttl_ms: int | None = None
+    unread: list[int] = field(default_factory=list)
+    annotation: bytes = b""
+    first: bytes = b""
+
+    def section(self, delivery_count: int, ttl_ms: int | None) -> bytes:
+        """Encode the section; `ttl_ms` is what is left of the ttl."""
+        content = TRUE + self.priority
+        content += NULL if ttl_ms is None else encode(UInt(ttl_ms))
+        if delivery_count:
+            return _START + as_list(content + _FALSE + encode(UInt(delivery_count)), 5)
+        return _START + as_list(content + TRUE, 4)
+
+
+def read(fields: Sequence[tuple[int, str, bytes | None]], stored: Sequence[bytes]) -> StoredHeader:
+    """Read the headers that hold fields of the section header: their places, names and texts.
+
+    `stored` are keys and values, encoded, that also belong into `x-opt-bridge.stored`.
+    """
+    header = StoredHeader()
+    entries = list(stored)
+    for place, field_name, text in fields:
+        encoded = _encode(field_name, text)
+        if encoded is None:
+            header.unread.append(place)
+        elif field_name == "amqp.priority":
+            header.priority = encoded
+        else:
+            entries.append(name(field_name) + encoded)
+            if field_name == "amqp.ttl":
+                header.ttl_ms = int(text or b"0")
+    if entries:
+        header.annotation = name(STORED) + as_map(b"".join(entries), 2 * len(entries))
+    header.first = header.section(0, None)
+    return header
+
+
+def _encode(field_name: str, text: bytes | None) -> bytes | None:
+    """Encode a field, or give None for a text that the bridge does not write."""
+    if field_name in {"amqp.durable", "amqp.first-acquirer"}:
+        return TRUE if text == b"true" else None
+    if field_name == "amqp.priority":
+        return None if text == _DEFAULT_PRIORITY else WRITE["ubyte"](text)
+    if field_name == "amqp.delivery-count" and text == b"0":
+        return None
+    return WRITE["uint"](text)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.codec import Int, Long, Map, Symbol, Timestamp, UInt
+from bridge.mapping import hop
+from bridge.mapping.errors import MappingError
+
+if TYPE_CHECKING:
+    from bridge.mapping.sections import Headers
+
+CAME = {"x-opt-bridge.offset": Long(5)}
+
+FILLED: Headers = [
+    ("amqp.durable", b"true"),
+    ("amqp.priority", b"7"),
+    ("amqp.ttl", b"900"),
+    ("amqp.delivery-count", b"2"),
+    ("x-opt-partition-key", b"k"),
+    ("to", b"orders"),
+    ("subject", b"s"),
+    ("creation-time", b"1000"),
+    ("region", b"eu"),
+]
+
+
+def test_a_message_of_another_origin_is_left_alone() -> None:
+    assert hop.restore(FILLED, [b"x"], b"k", {"x-opt-kafka-headers": []}) == (FILLED, [b"x"], b"k")
+
+
+def test_what_the_bridge_filled_in_is_taken_out() -> None:
+    headers, hints, key = hop.restore(
+        FILLED,
+        [b"to=symbol", b"region=symbol"],
+        b"from group-id",
+        {**CAME, "x-opt-enqueued-time": Timestamp(1000)},
+    )
+    assert headers == [("amqp.priority", b"7"), ("subject", b"s"), ("region", b"eu")]
+    assert hints == [b"region=symbol"]
+    assert key is None
+
+
+def test_what_the_record_had_itself_is_kept() -> None:
+    stored = Map(
+        [
+            (Symbol("to"), True),
+            (Symbol("creation-time"), True),
+            (Symbol("x-opt-partition-key"), True),
+            (Symbol("amqp.durable"), True),
+            (Symbol("amqp.ttl"), UInt(1000)),
+        ]
+    )
+    headers, _, key = hop.restore(
+        FILLED,
+        [],
+        None,
+        {
+            **CAME,
+            "x-opt-bridge.key": "k",
+            "x-opt-bridge.stored": stored,
+            "x-opt-enqueued-time": Timestamp(1000),
+        },
+    )
+    assert headers == [
+        ("amqp.durable", b"true"),
+        ("amqp.priority", b"7"),
+        ("amqp.ttl", b"1000"),
+        *FILLED[4:],
+    ]
+    assert key == b"k"
+
+
+def test_a_creation_time_that_is_not_the_records_is_kept() -> None:
+    headers, *_ = hop.restore(
+        [("creation-time", b"999")], [], None, {**CAME, "x-opt-enqueued-time": Timestamp(1000)}
+    )
+    assert headers == [("creation-time", b"999")]
+
+
+def test_a_binary_key_comes_back_and_nonsense_counts_as_nothing() -> None:
+    assert hop.restore([], [], b"x", {**CAME, "x-opt-bridge.key": b"\xff"})[2] == b"\xff"
+    nonsense = {**CAME, "x-opt-bridge.stored": Int(5), "x-opt-enqueued-time": "now"}
+    assert hop.restore([("to", b"x")], [], b"x", nonsense) == ([], [], None)
+
+
+def test_the_headers_as_they_were() -> None:
+    assert hop.verbatim({}) is None
+    assert hop.verbatim({"x-opt-kafka-headers": []}) == []
+    listed = [["a", b"1"], ["a", None], ["", b""]]
+    assert hop.verbatim({"x-opt-kafka-headers": listed}) == [("a", b"1"), ("a", None), ("", b"")]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        Map(),
+        "x",
+        [["a"]],
+        [["a", b"1", b"2"]],
+        ["a"],
+        [[Symbol("a"), b""]],
+        [["a", "text"]],
+        [["a\0", b""]],
+        [[b"a", b""]],
+    ],
+)
+def test_headers_of_another_form_are_refused(listed: object) -> None:
+    with pytest.raises(MappingError) as caught:
+        hop.verbatim({"x-opt-kafka-headers": listed})
+    assert caught.value.condition == "amqp:invalid-field"
