@@ -51,6 +51,10 @@ class RealKafka:
             time.sleep(_POLL_SECONDS)
         return name
 
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic; brokers and clients learn of it by and by."""
+        self._admin.delete_topics([name])[name].result(_REQUEST_SECONDS)
+
     def produce(self, topic: str, values: Sequence[bytes], *, partition: int = 0) -> None:
         """Append one record for each value to a partition; return when all brokers have them."""
         failures: list[KafkaError] = []
@@ -98,6 +102,16 @@ class RealKafka:
         finally:
             consumer.close()
         return sorted(records, key=lambda record: (record.partition() or 0, record.offset() or 0))
+
+    def committed(self, group: str, topic: str) -> dict[int, int]:
+        """Return the offsets that a group has committed, by partition; those without are left out."""
+        partitions = [TopicPartition(topic, partition) for partition in self._partitions(topic)]
+        consumer = Consumer({"bootstrap.servers": self.bootstrap_servers, "group.id": group, **_QUIET})
+        try:
+            committed = consumer.committed(partitions, timeout=_REQUEST_SECONDS)
+        finally:
+            consumer.close()
+        return {each.partition: each.offset for each in committed if each.offset >= 0}
 
     def _partitions(self, topic: str) -> set[int]:
         metadata = self._admin.list_topics(topic, timeout=_REQUEST_SECONDS).topics[topic]

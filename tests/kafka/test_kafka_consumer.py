@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from bridge.kafka import consumer, settings
+from bridge.kafka.consumer import PAUSE_AFTER_SECONDS, FeedSettings, GroupFeed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from confluent_kafka import Consumer, TopicPartition
+    from support.kafka import RealKafka
+
+    from bridge.model.failures import Failure
+
+LIMIT_SECONDS: Final = 60.0
+QUICK: Final = MappingProxyType({"heartbeat.interval.ms": "100"})
+"""Members learn of a change in their group with a heartbeat: every 3 seconds by default."""
+PLENTY: Final = 1 << 20
+RECORDS: Final = [b"%d" % number for number in range(1000)]
+
+
+class Link:
+    """A link, as far as its consumer knows it: keeps what it is told, and asks for what the test says."""
+
+    def __init__(
+        self,
+        kafka: RealKafka,
+        topic: str,
+        options: Mapping[str, str] = QUICK,
+        *,
+        feed: type[GroupFeed] = GroupFeed,
+        **fields: Any,  # noqa: ANN401 - fields of FeedSettings
+    ) -> None:
+        self.partitions: set[int] = set()
+        self.values: list[bytes] = []
+        self.commits: list[dict[int, int]] = []
+        self.commits_refused: list[dict[int, int]] = []
+        self.failures: list[Failure] = []
+        self.broken: list[Exception] = []
+        self.rebalances: list[tuple[str, list[int]]] = []
+        self.when_consumed: Callable[[], None] = lambda: None
+        self.when_revoking: Callable[[Callable[[], None]], None] = lambda drained: drained()
+        self.to_commit_on_revoke: dict[int, int] = {}
+        consumer_options = settings.consumer(
+            kafka.bootstrap_servers, options, group=topic, queue_bytes=PLENTY, on_error=lambda *_: None
+        )
+        given = {"buffer_bytes": PLENTY, "revoke_wait_seconds": LIMIT_SECONDS, "commit_first": False}
+        self.feed = feed(FeedSettings(topic, consumer_options, **{**given, **fields}), self)
+        self.feed.start(self)
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        self.partitions |= set(partitions)
+
+    def consumed(self, records: Sequence[Any]) -> None:
+        self.when_consumed()
+        self.values += [record.value() for record in records]
+
+    def revoking(self, _partitions: Sequence[int], drained: Callable[[], None]) -> None:
+        self.when_revoking(drained)
+
+    def revoked(self, partitions: Sequence[int]) -> dict[int, int]:
+        self.partitions -= set(partitions)
+        return {
+            number: self.to_commit_on_revoke[number]
+            for number in partitions
+            if number in self.to_commit_on_revoke
+        }
+
+    def lost(self, partitions: Sequence[int]) -> None:
+        self.partitions -= set(partitions)
+
+    def committed(self, offsets: dict[int, int]) -> None:
+        self.commits.append(offsets)
+
+    def failed(self, failure: Failure) -> None:
+        self.failures.append(failure)
+
+    def commit_failed(self, offsets: dict[int, int], _failure: Failure) -> None:
+        self.commits_refused.append(offsets)
+
+    def rebalanced(self, kind: str, partitions: Sequence[int]) -> None:
+        self.rebalances.append((kind, list(partitions)))
+
+    def broke(self, error: Exception) -> None:
+        self.broken.append(error)
+
+    async def stop(self, offsets: dict[int, int] | None = None) -> None:
+        """Leave the group, and see that it is done."""
+        self.feed.stop(offsets or {})
+        await asyncio.wait_for(asyncio.shield(self.feed.stopped), LIMIT_SECONDS)
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not happened():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.005)
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        await asyncio.wait_for(test(), LIMIT_SECONDS)
+
+    asyncio.run(bounded())
+
+
+@pytest.fixture
+def topic(kafka: RealKafka) -> str:
+    """Give a topic of one partition with a thousand records."""
+    name = kafka.create_topic()
+    kafka.produce(name, RECORDS)
+    return name
+
+
+def test_it_hands_over_what_is_allowed_in_order(kafka: RealKafka, topic: str) -> None:
+    async def test() -> None:
+        link = Link(kafka, topic)
+        link.feed.allow(10)
+        await until(lambda: len(link.values) == 10)
+        link.feed.allow(700)
+        await until(lambda: len(link.values) == 700)
+        link.feed.allow(10_000)
+        await until(lambda: len(link.values) == len(RECORDS))
+        await link.stop()
+
+        assert link.values == RECORDS
+        assert link.partitions == set()
+        assert link.rebalances == [("assigned", [0]), ("revoked", [0])]
+        assert link.failures == []
+
+    run(test)
+
+
+def test_it_hands_over_little_more_than_the_buffer_holds(kafka: RealKafka) -> None:
+    topic = kafka.create_topic()
+    kafka.produce(topic, [b"x" * 100_000 for _ in range(80)])
+
+    async def test() -> None:
+        link = Link(kafka, topic, buffer_bytes=1000)
+        link.feed.allow(80)
+        await until(lambda: bool(link.values))
+        for number in range(5):  # in each turn it commits first, and then would hand over
+            link.feed.commit({0: number})
+            await until(lambda: len(link.commits) == number + 1)  # noqa: B023 - awaited here
+        # A batch is what librdkafka had fetched: at most 1 MiB, and a fetch more.
+        held = len(link.values)
+        assert held < 40
+
+        link.feed.took(held * 100_000)
+        await until(lambda: len(link.values) > held)
+        await link.stop()
+
+    run(test)
+
+
+def test_what_is_committed_is_where_the_next_one_begins(kafka: RealKafka, topic: str) -> None:
+    async def test() -> None:
+        first = Link(kafka, topic)
+        first.feed.allow(100)
+        await until(lambda: len(first.values) == 100)
+        first.feed.commit({0: 30})
+        await until(lambda: first.commits == [{0: 30}])
+        await first.stop({0: 40})
+        assert kafka.committed(topic, topic) == {0: 40}
+
+        second = Link(kafka, topic)
+        second.feed.allow(1)
+        await until(lambda: len(second.values) == 1)
+        await second.stop()
+
+        assert second.values == [b"40"]
+
+    run(test)
+
+
+def test_at_most_once_is_committed_before_it_is_handed_over(kafka: RealKafka, topic: str) -> None:
+    async def test() -> None:
+        link = Link(kafka, topic, commit_first=True)
+        committed = []
+        link.when_consumed = lambda: committed.append(kafka.committed(topic, topic)[0])
+        link.feed.allow(100)
+        await until(lambda: len(link.values) == 100)
+        await link.stop()
+
+        assert committed[-1] == 100
+        assert committed == sorted(committed)
+
+    run(test)
+
+
+def test_a_partition_moves_when_what_is_in_flight_is_answered(kafka: RealKafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    for partition in (0, 1):
+        kafka.produce(topic, [b"a", b"b", b"c"], partition=partition)
+
+    async def test() -> None:
+        first = Link(kafka, topic)
+        first.feed.allow(100)
+        await until(lambda: len(first.values) == 6)
+        asked: list[Callable[[], None]] = []
+        first.when_revoking = asked.append
+        first.to_commit_on_revoke = {0: 2, 1: 2}
+
+        second = Link(kafka, topic)
+        second.feed.allow(100)
+        await until(lambda: bool(asked))
+        assert second.values == []  # nothing moves before the answer
+        asked[0]()
+        await until(lambda: len(second.values) == 1)
+
+        assert second.values == [b"c"]
+        assert len(first.partitions) == len(second.partitions) == 1
+        (moved,) = second.partitions
+        assert kafka.committed(topic, topic) == {moved: 2}
+        await second.stop()
+        await until(lambda: first.partitions == {0, 1})
+        first.when_revoking = lambda drained: drained()
+        await first.stop()
+
+    run(test)
+
+
+def test_a_link_that_does_not_answer_is_waited_for_so_long_and_no_longer(kafka: RealKafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+
+    async def test() -> None:
+        first = Link(kafka, topic, revoke_wait_seconds=0.1)
+        first.when_revoking = lambda _drained: None
+        await until(lambda: first.partitions == {0, 1})
+
+        second = Link(kafka, topic)
+        await until(lambda: len(second.partitions) == 1)
+
+        await first.stop()
+        await second.stop()
+
+    run(test)
+
+
+def test_without_demand_it_stays_in_its_group_and_hands_nothing_over(kafka: RealKafka, topic: str) -> None:
+    async def test() -> None:
+        link = Link(kafka, topic)
+        await until(lambda: link.partitions == {0})
+        link.feed.allow(1)
+        await until(lambda: len(link.values) == 1)
+
+        # It takes part in a rebalance while it is paused.
+        other = Link(kafka, topic)
+        await until(lambda: bool(other.rebalances))
+        await other.stop()
+        await until(lambda: link.partitions == {0})
+
+        link.feed.allow(2)
+        await until(lambda: len(link.values) == 2)
+        await link.stop()
+        assert link.values == RECORDS[:2]
+
+    run(test)
+
+
+class SuddenDemand(GroupFeed):
+    """A consumer whose link wants something just when partitions come."""
+
+    demand = 0
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        super()._on_assign(consumer, partitions)
+        self.allow(self.demand)
+
+
+def test_partitions_that_come_to_a_paused_link_leave_none_paused(kafka: RealKafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    for partition in (0, 1):
+        kafka.produce(topic, [b"%d" % partition], partition=partition)
+
+    async def test() -> None:
+        link = Link(kafka, topic, feed=SuddenDemand)
+        await until(lambda: link.partitions == {0, 1})
+        other = Link(kafka, topic)
+        await until(lambda: len(link.partitions) == len(other.partitions) == 1)
+        await asyncio.sleep(PAUSE_AFTER_SECONDS * 2)  # nobody wants anything: both are paused
+
+        SuddenDemand.demand = 2
+        await other.stop()
+        await until(lambda: len(link.values) == 2)
+
+        await link.stop()
+
+    run(test)
+
+
+def test_a_defect_of_the_link_is_told_to_it_alone(kafka: RealKafka, topic: str) -> None:
+    def fail() -> None:
+        raise RuntimeError("a defect")
+
+    async def test() -> None:
+        link = Link(kafka, topic)
+        link.when_consumed = fail
+        link.feed.allow(1)
+        await until(lambda: bool(link.failures))
+
+        assert [str(error) for error in link.broken] == ["a defect"]
+        assert link.failures[0].condition == "amqp:internal-error"
+        await link.stop()
+
+    run(test)
+
+
+def test_options_that_librdkafka_refuses_end_the_link(kafka: RealKafka, topic: str) -> None:
+    async def test() -> None:
+        link = Link(kafka, topic, {"no.such.option": "1"})
+        await asyncio.wait_for(link.feed.stopped, LIMIT_SECONDS)
+        await until(lambda: bool(link.failures))
+
+        assert link.failures[0].kafka_error == "_INVALID_ARG"
+
+    run(test)
+
+
+def test_options_are_judged_without_a_group(kafka: RealKafka) -> None:
+    def options(**given: str) -> dict[str, Any]:
+        return settings.consumer(
+            kafka.bootstrap_servers, given, group="group", queue_bytes=PLENTY, on_error=lambda *_: None
+        )
+
+    consumer.check(options())
+    with pytest.raises(ValueError, match="nonsense"):
+        consumer.check(options(nonsense="1"))
+
+
+def test_a_topic_that_vanishes_ends_the_link(kafka: RealKafka) -> None:
+    topic = kafka.create_topic()
+    kafka.produce(topic, [b"last words"])
+
+    async def test() -> None:
+        link = Link(kafka, topic, {**QUICK, "topic.metadata.refresh.interval.ms": "100"})
+        link.feed.allow(10)
+        await until(lambda: link.values == [b"last words"])
+
+        kafka.delete_topic(topic)
+        await until(lambda: bool(link.failures))
+
+        assert link.failures[0].condition == "amqp:not-found"
+        await asyncio.wait_for(link.feed.stopped, LIMIT_SECONDS)
+
+    run(test)

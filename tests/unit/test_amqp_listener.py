@@ -1,0 +1,241 @@
+"""The asyncio side of a connection, on a transport in memory: no socket is opened."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from support.frames import AMQP_HEADER, make_frame, make_opening, make_transfer
+from support.wire import SETTINGS, Incoming
+
+from bridge.amqp.links import IncomingLink
+from bridge.amqp.listener import WRITE_BUFFER_BYTES, Connection, Listener
+from bridge.model import conditions
+from bridge.model.conditions import Condition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from bridge.amqp.engine import AnyLink
+
+REASON = Condition(conditions.CONNECTION_FORCED, "the bridge is shutting down")
+
+
+class Wire(asyncio.Transport):
+    """A transport that keeps what is written to it."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 50_000)})
+        self.written: list[bytes] = []
+        self.limit = 0
+        self.ended = ""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert low is None
+        self.limit = high or 0
+
+    def is_closing(self) -> bool:
+        return bool(self.ended)
+
+    def close(self) -> None:
+        self.ended = self.ended or "closed"
+
+    def abort(self) -> None:
+        self.ended = self.ended or "aborted"
+
+
+class Told:
+    """What operators were told."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[object, ...]] = []
+
+    def accepted(self, connection_id: int, peer: str) -> None:
+        self.lines.append(("accepted", connection_id, peer))
+
+    def opened(self, connection_id: int, container_id: str) -> None:
+        self.lines.append(("opened", connection_id, container_id))
+
+    def failed(self, connection_id: int, condition: Condition) -> None:
+        self.lines.append(("failed", connection_id, condition.name))
+
+    def ended(self, connection_id: int) -> None:
+        self.lines.append(("ended", connection_id))
+
+    def handler_failed(self, connection_id: int, link_name: str, error: Exception) -> None:
+        self.lines.append(("handler failed", connection_id, link_name, repr(error)))
+
+
+class Setup:
+    """A listener with one connection on a transport in memory."""
+
+    def __init__(self) -> None:
+        self.told = Told()
+        self.links: list[IncomingLink] = []
+        self.listener = Listener(SETTINGS, self.told, self._attach)
+        self.wire = Wire()
+        self.connection = Connection(self.listener, 1)
+        self.connection.connection_made(self.wire)
+
+    def _attach(self, connection: Connection, link: AnyLink) -> None:
+        assert connection is self.connection
+        assert isinstance(link, IncomingLink)
+        self.links.append(link)
+        link.open(Incoming(), 1_000)
+        link.grant(10)
+
+
+def on_a_loop(test: Callable[[Setup], Coroutine[None, None, None]]) -> None:
+    async def run() -> None:
+        setup = Setup()
+        try:
+            await test(setup)
+        finally:
+            if setup.connection in setup.listener.connections:
+                setup.connection.connection_lost(None)
+
+    asyncio.run(run())
+
+
+async def turns() -> None:
+    """Let the loop do what was asked of it."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+def test_a_life_is_told_from_end_to_end() -> None:
+    async def test(setup: Setup) -> None:
+        assert setup.wire.limit == WRITE_BUFFER_BYTES
+        assert setup.listener.connections == {setup.connection}
+        setup.connection.data_received(make_opening())
+        setup.connection.data_received(make_frame("close"))
+        assert setup.wire.ended == "closed"
+        setup.connection.connection_lost(None)
+        assert setup.listener.connections == set()
+        assert setup.told.lines == [
+            ("accepted", 1, "127.0.0.1:50000"),
+            ("opened", 1, "by-hand"),
+            ("ended", 1),
+        ]
+
+    on_a_loop(test)
+
+
+def test_what_comes_of_input_is_written_at_once() -> None:
+    async def test(setup: Setup) -> None:
+        setup.connection.data_received(make_opening())
+        assert len(setup.wire.written) == 1
+        assert setup.wire.written[0].startswith(AMQP_HEADER)
+        await turns()
+        assert len(setup.wire.written) == 1
+
+    on_a_loop(test)
+
+
+def test_what_links_do_later_is_written_once_for_all() -> None:
+    async def test(setup: Setup) -> None:
+        setup.connection.data_received(make_opening())
+        setup.connection.data_received(make_transfer(0, b"x") + make_transfer(1, b"y"))
+        setup.wire.written.clear()
+        [link] = setup.links
+        assert isinstance(link.handler, Incoming)
+        for delivery in link.handler.deliveries:
+            link.accept([delivery], settle=True)
+        link.grant(2)
+        assert setup.wire.written == []
+        await turns()
+        assert len(setup.wire.written) == 1
+
+    on_a_loop(test)
+
+
+def test_nothing_is_written_while_the_socket_takes_nothing() -> None:
+    async def test(setup: Setup) -> None:
+        setup.connection.pause_writing()
+        setup.connection.data_received(make_opening())
+        await turns()
+        assert setup.wire.written == []
+        setup.connection.resume_writing()
+        await turns()
+        assert len(setup.wire.written) == 1
+
+    on_a_loop(test)
+
+
+def test_garbage_is_answered_told_and_the_socket_closed() -> None:
+    async def test(setup: Setup) -> None:
+        setup.connection.data_received(b"GET / HTTP/1.1\r\n\r\n")
+        assert setup.wire.ended == "closed"
+        assert b"framing-error" in b"".join(setup.wire.written)
+        assert setup.told.lines[-1] == ("failed", 1, conditions.CONNECTION_FRAMING_ERROR)
+
+    on_a_loop(test)
+
+
+def test_an_end_of_input_closes_the_socket() -> None:
+    async def test(setup: Setup) -> None:
+        setup.connection.data_received(make_opening() + b"\x00")
+        setup.connection.eof_received()
+        assert setup.wire.ended == "closed"
+        assert setup.told.lines[-1] == ("failed", 1, conditions.CONNECTION_FRAMING_ERROR)
+
+    on_a_loop(test)
+
+
+def test_a_dead_peer_whose_socket_is_full_is_not_waited_for() -> None:
+    async def test(setup: Setup) -> None:
+        setup.connection.data_received(make_opening())
+        setup.connection.pause_writing()
+        now_ms = int(setup.listener.loop.time() * 1000)
+        setup.connection.engine.tick(now_ms + SETTINGS.idle_timeout_ms * 2)
+        setup.connection.engine.tick(now_ms + SETTINGS.idle_timeout_ms * 4)
+        await turns()
+        assert setup.wire.ended == "aborted"
+
+    on_a_loop(test)
+
+
+def test_a_close_by_the_bridge_is_written_and_closes_the_socket() -> None:
+    async def test(setup: Setup) -> None:
+        setup.connection.data_received(make_opening())
+        setup.listener.close(REASON)
+        await turns()
+        assert REASON.name.encode() in b"".join(setup.wire.written)
+        assert setup.wire.ended == "closed"
+
+    on_a_loop(test)
+
+
+def test_nothing_is_asked_of_a_connection_that_is_lost() -> None:
+    async def test(setup: Setup) -> None:
+        setup.connection.data_received(make_opening())
+        [link] = setup.links
+        link.grant(1)
+        setup.connection.connection_lost(ConnectionResetError())
+        written = len(setup.wire.written)
+        setup.connection.close(REASON)
+        link.grant(1)
+        await turns()
+        assert len(setup.wire.written) == written
+        assert link.ended
+
+    on_a_loop(test)
+
+
+def test_an_exception_in_a_handler_is_told_with_its_link() -> None:
+    class Broken(Incoming):
+        def transferred(self, _delivery: object, _payload: bytes, _settled: bool, /) -> None:  # noqa: FBT001
+            raise ValueError("oh")
+
+    async def test(setup: Setup) -> None:
+        setup.connection.data_received(make_opening())
+        [link] = setup.links
+        link.handler = Broken()
+        setup.connection.data_received(make_transfer(0, b"x"))
+        assert setup.told.lines[-1] == ("handler failed", 1, "sender", "ValueError('oh')")
+        assert setup.wire.ended == ""
+
+    on_a_loop(test)

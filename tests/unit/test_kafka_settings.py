@@ -1,0 +1,107 @@
+"""librdkafka itself judges the options: a client is made from them, and no broker is needed for that."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+
+from bridge.kafka import settings
+
+NOBODY: Final = "127.0.0.1:1"
+
+
+def ignore(_client: str, _name: str, _text: str, _fatal: bool) -> None:  # noqa: FBT001 - ErrorSink
+    """Take an error's report."""
+
+
+def producer(acks: str, /, **pass_through: str) -> dict[str, Any]:
+    given = {name.replace("_", "."): value for name, value in pass_through.items()}
+    options = settings.producer(NOBODY, given, acks=acks, message_max_bytes=1_000_000, on_error=ignore)
+    del options["error_cb"]  # a new function each time, which would make all options differ
+    return options
+
+
+def consumer(**pass_through: str) -> dict[str, Any]:
+    given = {name.replace("_", "."): value for name, value in pass_through.items()}
+    options = settings.consumer(NOBODY, given, group="group", queue_bytes=4_194_304, on_error=ignore)
+    del options["error_cb"]
+    return options
+
+
+@pytest.mark.parametrize("acks", ["all", "1", "0"])
+def test_librdkafka_takes_the_producers_options(acks: str) -> None:
+    Producer(producer(acks))
+
+
+def test_librdkafka_takes_the_consumers_and_the_admins_options() -> None:
+    Consumer(consumer()).close()
+    Consumer(consumer(group_protocol="consumer")).close()
+    AdminClient(settings.admin(NOBODY, {}, on_error=ignore))
+
+
+def test_only_all_is_idempotent() -> None:
+    assert {acks: producer(acks)["enable.idempotence"] for acks in ("all", "1", "0")} == {
+        "all": True,
+        "1": False,
+        "0": False,
+    }
+
+
+def test_without_idempotence_retries_may_not_overtake() -> None:
+    assert producer("1")["max.in.flight.requests.per.connection"] == 1
+    assert producer("1", max_in_flight_requests_per_connection="5") == producer("1")
+
+
+def test_keys_go_where_javas_clients_put_them() -> None:
+    assert producer("all")["partitioner"] == "murmur2_random"
+
+
+def test_a_message_of_the_largest_size_fits_with_its_headers() -> None:
+    assert producer("all")["message.max.bytes"] > 1_000_000
+
+
+def test_what_operators_set_wins_over_the_defaults() -> None:
+    assert producer("all", linger_ms="50")["linger.ms"] == "50"
+    assert consumer(auto_offset_reset="latest")["auto.offset.reset"] == "latest"
+    assert settings.admin(NOBODY, {"client.id": "mine"}, on_error=ignore)["client.id"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("acks", "0"), ("enable_idempotence", "false"), ("message_max_bytes", "1000")],
+)
+def test_what_a_producer_promises_cannot_be_set(name: str, value: str) -> None:
+    assert producer("all", **{name: value}) == producer("all")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("group_id", "another"),
+        ("enable_auto_commit", "true"),
+        ("enable_auto_offset_store", "true"),
+        ("enable_partition_eof", "true"),
+    ],
+)
+def test_what_a_consumer_promises_cannot_be_set(name: str, value: str) -> None:
+    assert consumer(**{name: value}) == consumer()
+
+
+def test_what_is_read_ahead_is_bounded() -> None:
+    assert consumer()["queued.max.messages.kbytes"] == 4096
+
+
+def test_an_error_is_reported_with_its_client() -> None:
+    reported = []
+    options = settings.admin(
+        NOBODY, {}, on_error=lambda client, name, _text, fatal: reported.append((client, name, fatal))
+    )
+    admin = AdminClient(options)
+
+    while not reported:
+        admin.poll(0.1)
+
+    assert reported[0] == ("admin", "_TRANSPORT", False)

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from bridge.model import conditions
+from bridge.model.conditions import Condition
+
+SYMBOLS = {
+    name: value for name, value in vars(conditions).items() if name.isupper() and isinstance(value, str)
+}
+
+
+def test_there_is_a_name_for_each_kind_of_error() -> None:
+    assert SYMBOLS.keys() >= {"INTERNAL_ERROR", "CONNECTION_FORCED", "LINK_DETACH_FORCED"}
+
+
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_symbols_are_those_of_the_specification_and_are_named_after_them(name: str) -> None:
+    symbol = SYMBOLS[name]
+
+    assert re.fullmatch(r"amqp:((connection|session|link):)?[a-z-]+", symbol)
+    assert name == re.sub("[:-]", "_", symbol.removeprefix("amqp:")).upper()
+
+
+def test_a_condition_has_no_info_unless_it_is_given() -> None:
+    assert Condition(conditions.NOT_FOUND, "no such topic").info == {}
+
+
+def test_conditions_do_not_share_their_info() -> None:
+    assert Condition("a", "b").info is not Condition("a", "b").info
+
+
+def test_equal_conditions_are_equal_and_cannot_be_changed() -> None:
+    condition = Condition(conditions.NOT_FOUND, "no such topic", {"topic": "orders"})
+
+    assert condition == dataclasses.replace(condition)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        condition.name = conditions.NOT_ALLOWED  # type: ignore[misc]  # that it cannot is the test
