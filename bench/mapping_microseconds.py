@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROUNDS = 400
 PROBE = 3
 KEYS = 4096
-SECONDS = 1.5
+SECONDS = 1.3
 
 BODY = b"x" * 100
 DATA = (0x75, BODY)
@@ -37,15 +37,18 @@ def message(*sections: tuple[int, object]) -> bytes:
     return b"".join(encode(Described(ULong(code), content)) for code, content in sections)
 
 
-def typical(number: int) -> bytes:
-    """Encode the message of the benchmarks: five properties, five application-properties, data."""
+def typical(number: int, *, length: int = 0) -> bytes:
+    """Encode the message of the benchmarks: four properties, five application-properties, data.
+
+    `length` makes its texts longer, so that messages of different lengths have different shapes.
+    """
     properties = [None] * 10
     fields: list[object] = [*properties]
-    fields[0], fields[3] = f"order-{number:09}", "orders.created"
+    fields[0], fields[3] = f"order-{number:09}", "orders.created" + "." * (length // 16)
     fields[6], fields[9] = Symbol("application/json"), Timestamp(TIME_MS + number)
     application = Map(
         [
-            ("region", "eu-west-1"),
+            ("region", "eu-west-1" + "." * (length % 16)),
             ("count", Int(100_000 + number)),
             ("price", 12.5 + number),
             ("urgent", True),
@@ -69,6 +72,7 @@ def to_kafka() -> dict[str, list[bytes]]:
         "key annotation, data": [message((0x72, section), DATA) for section in keyed],
         "annotations of a JMS client": [message((0x70, [True]), (0x72, jms), DATA)],
         "typical": [typical(number) for number in numbers],
+        "typical, no two of a length": [typical(number, length=number) for number in range(256)],
     }
 
 

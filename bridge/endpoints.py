@@ -33,7 +33,7 @@ from bridge.source.link import ANY_PARTITION, SourceDoors, SourceLink, SourceRou
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from bridge.amqp.engine import AnyLink
+    from bridge.amqp.contract import AnyLink
     from bridge.amqp.listener import Connection
     from bridge.config import Settings
     from bridge.kafka.catalog import Catalog

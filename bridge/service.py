@@ -13,7 +13,7 @@ import signal
 from typing import TYPE_CHECKING, Final
 
 from bridge import __version__
-from bridge.amqp.engine import EngineSettings
+from bridge.amqp.contract import EngineSettings
 from bridge.amqp.listener import Listener
 from bridge.endpoints import Endpoints, KafkaClients
 from bridge.kafka import consumer

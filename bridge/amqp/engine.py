@@ -13,8 +13,7 @@ Proton's engine documentation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from bridge.amqp import hot_path, native
 from bridge.amqp.links import IncomingLink, Link, OutgoingLink
@@ -25,6 +24,7 @@ from cproton_ffi import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.amqp.contract import AnyLink, EngineEvents, EngineSettings
     from bridge.amqp.native import CData
 
 _OUTPUT_BYTES: Final = 1 << 18
@@ -38,40 +38,6 @@ _event_delivery: Final = lib.pn_event_delivery
 _delivery_link: Final = lib.pn_delivery_link
 _DELIVERY: Final = lib.PN_DELIVERY
 _LINK_FLOW: Final = lib.PN_LINK_FLOW
-
-
-AnyLink: TypeAlias = IncomingLink | OutgoingLink
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """What a connection announces and holds to. Sizes are bytes, times milliseconds.
-
-    `idle_timeout_ms` is when the bridge gives a silent peer up; half of it is announced (core 2.4.5).
-    """
-
-    container_id: str
-    product_version: str
-    max_frame_size_bytes: int
-    channel_max: int
-    idle_timeout_ms: int
-    session_window_bytes: int
-
-
-class EngineEvents(Protocol):
-    """What an engine tells its owner besides bytes."""
-
-    def opened(self, container_id: str) -> None:
-        """Report that the peer opened the connection."""
-
-    def attached(self, link: AnyLink) -> None:
-        """Answer an attach: open or refuse the link, now or later."""
-
-    def closed(self, condition: Condition | None) -> None:
-        """Report, once, that the peer closed the connection, fell silent, or that it does not speak AMQP."""
-
-    def handler_failed(self, link: Link, error: Exception) -> None:
-        """Report an exception in a link's handler; that link is being detached."""
 
 
 class Engine:

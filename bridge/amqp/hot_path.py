@@ -164,10 +164,8 @@ def send_settled(pointer: CData, tag: bytes, payload: bytes) -> None:
 
 def disposed(link: OutgoingLink, delivery: CData) -> None:
     """Handle a delivery event of a link on which the bridge sends: an outcome or a settlement."""
-    if not _updated(delivery):
-        return
-    if link.discards:
-        _settle(delivery)
+    if link.discards or not _updated(delivery):
+        # An outcome that comes after the link's end changes nothing, and is not settled as if it did.
         return
     state = _remote_state(delivery)
     if state == _ACCEPTED:

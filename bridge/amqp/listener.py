@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from bridge.amqp.engine import AnyLink, Engine, EngineSettings
+from bridge.amqp.engine import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.amqp.contract import AnyLink, EngineSettings
     from bridge.amqp.links import Link
     from bridge.model.conditions import Condition
 

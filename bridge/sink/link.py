@@ -11,109 +11,21 @@ while one waits for its back-off nothing else is sent on the link.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.model.outcomes import DeliveryState, Outcome
 from bridge.sink.demand import Demand
 from bridge.sink.offsets import PartitionTracker
+from bridge.sink.ports import ConsumedRecord, Delivery, Encode, Feed, SinkEvents, SinkPort
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from bridge.model.failures import Failure
     from bridge.sink.policy import SinkPolicy
-
-Delivery: TypeAlias = object
-"""An opaque handle of the engine; hashable, valid until settled or the link is closed."""
-
-
-class ConsumedRecord(Protocol):
-    """A record as the consumer gives it. `len()` of one is its value's size in bytes."""
-
-    def partition(self) -> int | None:
-        """Give the partition."""
-
-    def offset(self) -> int | None:
-        """Give the offset."""
-
-    def timestamp(self) -> tuple[int, int]:
-        """Give the timestamp's type and milliseconds."""
-
-    def key(self) -> bytes | None:
-        """Give the key."""
-
-    def value(self) -> bytes | None:
-        """Give the value."""
-
-    def headers(self) -> Sequence[tuple[str, bytes | None]] | None:
-        """Give the headers in order."""
-
-    def __len__(self) -> int: ...
-
-
-class SinkPort(Protocol):
-    """What a sink link asks of the engine."""
-
-    def credit(self) -> int:
-        """Tell how many messages the peer takes now."""
-
-    def draining(self) -> bool:
-        """Tell whether the peer wants its unused credit back."""
-
-    def room_bytes(self) -> int:
-        """Tell how many bytes may be sent now; when none, `batch_ended` is called once there are."""
-
-    def send(self, tag: bytes, payload: bytes) -> Delivery:
-        """Send unsettled."""
-
-    def send_settled(self, tag: bytes, payload: bytes) -> None:
-        """Send settled."""
-
-    def sent(self) -> None:
-        """Say that a batch was sent."""
-
-    def settle(self, deliveries: Sequence[Delivery]) -> None:
-        """Settle, and forget the deliveries."""
-
-    def drained(self) -> None:
-        """Give unused credit back."""
-
-    def detach(self, condition: Condition) -> None:
-        """End the link for a reason."""
-
-
-class Feed(Protocol):
-    """What a sink link asks of its consumer."""
-
-    def allow(self, total: int) -> None:
-        """Allow so many records to be handed over, counted since the link began."""
-
-    def took(self, size_bytes: int) -> None:
-        """Say that so many bytes of what was handed over have left the buffer."""
-
-    def commit(self, offsets: dict[int, int]) -> None:
-        """Commit these offsets (partition to the offset to read next), soon."""
-
-    def stop(self, offsets: dict[int, int]) -> None:
-        """Commit these offsets and leave the group."""
-
-
-class SinkEvents(Protocol):
-    """What a sink link tells operators."""
-
-    def skipped(self, partition: int, offset: int, outcome: Outcome) -> None:
-        """Report a record that the receiver refused for good, and that was passed over."""
-
-    def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
-        """Report a record that will be sent again."""
-
-    def failed(self, failure: Failure) -> None:
-        """Report what ended the consumer."""
-
-    def ended(self, accepted: int, unanswered: int) -> None:
-        """Report the link's end: how many records were accepted, how many have no outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +35,6 @@ class SinkLimits:
     buffer_records: int
     commit_count: int
 
-
-Encode: TypeAlias = Callable[
-    [
-        int,
-        int,
-        int,
-        int,
-        bytes | None,
-        bytes | None,
-        Sequence[tuple[str, bytes | None]] | None,
-        int,
-    ],
-    bytes | None,
-]
-"""Makes the message of a record, None if the record is not to be sent at all: it has expired.
-
-Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count."""
 
 Waiting: TypeAlias = tuple[PartitionTracker, ConsumedRecord, int, bool]
 """A record: its partition's tracker, itself, how many attempts failed, whether it was sent before."""

@@ -118,6 +118,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str,
     help="What Spark itself writes to standard error.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write the result as one line of JSON, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as one line of JSON.")
 @click.pass_context
 def ingest(  # noqa: PLR0913 - one for each option
     context: click.Context,

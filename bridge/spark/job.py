@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,10 @@ class Result:
     rows: Mapping[str, int]
     files: int
     seconds: float
+
+    def to_json(self) -> str:
+        """Return one line: `rows` by topic, `files`, `seconds`."""
+        return json.dumps({"rows": dict(self.rows), "files": self.files, "seconds": round(self.seconds, 3)})
 
     def table(self, output: str) -> str:
         """Return the lines that tell a person: one for each topic, and the sum."""

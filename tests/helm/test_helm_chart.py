@@ -4,12 +4,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import javaproperties
-import kubernetes_validate
 import pytest
 import yaml
 from support.chart import CHART, Manifest, RefusedError
 
 import bridge
+import kubernetes_validate
 from bridge.config import load
 from bridge.config.redaction import is_secret
 

@@ -20,8 +20,8 @@ from support.sink_port import (
     UNDELIVERABLE_HERE,
     Delivered,
     MemoryRecord,
-    SinkRig,
 )
+from support.sink_rig import SinkRig
 
 from bridge.model.outcomes import ACCEPTED, MODIFIED_FAILED, RELEASED, Outcome
 from bridge.sink.policy import SinkPolicy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -118,9 +119,10 @@ def test_exactly_once_however_a_run_ends(
 
     before = driverless.batches()
     assert before < 6
-    last = ingest(topic)
+    last = ingest(topic, "--json")
     assert last.end() == 0, last.errors()
     assert last.batches() > before
+    assert json.loads(last.printed())["rows"].keys() == {topic}
     rows = read_ingested(spark, str(tmp_path / "out"))
     assert rows.count() == 6000
     assert rows.select("partition", "offset", "value_text").distinct().count() == 6000
@@ -158,3 +160,13 @@ def test_sigterm_before_the_end_of_the_topics_is_told_by_the_exit_code(
     assert run.end() == 128 + signal.SIGTERM, run.errors()
     await_end(java)
     assert "0 rows written to out" in run.printed()
+
+
+def test_no_java_is_left_when_the_command_is_killed(
+    kafka: RealKafka, ingest: Callable[..., Ingestion]
+) -> None:
+    run = ingest(kafka.create_topic())
+    run.await_java()
+    java = run.java()
+    run.process.kill()
+    await_end(java)

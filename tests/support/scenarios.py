@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from proton import Receiver, Sender
 
-    from bridge.amqp.engine import AnyLink
+    from bridge.amqp.contract import AnyLink
     from bridge.model.failures import Failure
     from bridge.model.outcomes import Outcome
     from bridge.source.link import Headers, Record, Report

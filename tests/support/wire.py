@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from proton import SASL, Collector, Connection, Delivery, Sender, Terminus, Transport
 from support.frames import Frame, Sniffer
 
-from bridge.amqp.engine import AnyLink, Engine, EngineSettings
+from bridge.amqp.contract import AnyLink, EngineSettings
+from bridge.amqp.engine import Engine
 from bridge.amqp.links import IncomingLink, OutgoingLink
 
 if TYPE_CHECKING:

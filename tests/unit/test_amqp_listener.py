@@ -16,7 +16,7 @@ from bridge.model.conditions import Condition
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from bridge.amqp.engine import AnyLink
+    from bridge.amqp.contract import AnyLink
 
 REASON = Condition(conditions.CONNECTION_FORCED, "the bridge is shutting down")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support.sink_port import REJECTED, MemoryTopic, SinkRig
+from support.sink_port import REJECTED, MemoryTopic
+from support.sink_rig import SinkRig
 from support.source_port import SourceRig
 
 from bridge.model.links import ReceiverSettleMode, SenderSettleMode

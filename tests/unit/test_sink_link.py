@@ -8,8 +8,8 @@ from support.sink_port import (
     UNDELIVERABLE_HERE,
     Delivered,
     MemoryRecord,
-    SinkRig,
 )
+from support.sink_rig import SinkRig
 
 from bridge.model import conditions
 from bridge.model.failures import Failure, Stored

@@ -17,7 +17,7 @@ from bridge.model.links import AttachRequest, ReceiverSettleMode, SenderSettleMo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.amqp.engine import AnyLink
+    from bridge.amqp.contract import AnyLink
 
 REASON = Condition(conditions.NOT_FOUND, "there is no topic orders", {"kafka-code": 3, "retriable": False})
 

@@ -31,7 +31,7 @@ from bridge.model.outcomes import RELEASED
 if TYPE_CHECKING:
     from support.wire import Cut
 
-    from bridge.amqp.engine import AnyLink
+    from bridge.amqp.contract import AnyLink
 
 REASON: Final = Condition(conditions.PRECONDITION_FAILED, "no key")
 

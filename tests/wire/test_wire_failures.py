@@ -16,7 +16,7 @@ from bridge.model.conditions import Condition
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.amqp.engine import AnyLink
+    from bridge.amqp.contract import AnyLink
 
 
 class BrokenError(Exception):

@@ -18,7 +18,7 @@ from bridge.model import conditions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.amqp.engine import AnyLink
+    from bridge.amqp.contract import AnyLink
 
 LARGE_BYTES: Final = 10_000_000
 
@@ -103,20 +103,22 @@ def test_a_client_with_the_smallest_frames() -> None:
         assert incoming(link).payloads == [pattern(5_000)]
 
 
-def test_messages_of_two_links_may_take_turns() -> None:
+@pytest.mark.parametrize("first_alone", [False, True])
+@pytest.mark.parametrize("settled", [False, True])
+def test_messages_of_two_links_may_take_turns(*, settled: bool, first_alone: bool) -> None:
     with by_hand(links=2) as pair:
-        for settled in (False, True):
-            first = 0 if not settled else 2
-            pair.inject(
-                make_transfer(first, b"a1", more=True, settled=settled)
-                + make_transfer(first + 1, b"b1", handle=1, more=True)
-                + make_transfer(first, b"a2", more=True, settled=settled)
-                + make_transfer(first + 1, b"b2", handle=1)
-                + make_transfer(first, b"a3", settled=settled)
-            )
-        assert handler_of(pair, 0).payloads == [b"a1a2a3"] * 2
-        assert handler_of(pair, 0).settled_flags == [False, True]
-        assert handler_of(pair, 1).payloads == [b"b1b2"] * 2
+        first = make_transfer(0, b"a1", more=True, settled=settled)
+        rest = (
+            make_transfer(1, b"b1", handle=1, more=True)
+            + make_transfer(0, b"a2", more=True, settled=settled)
+            + make_transfer(1, b"b2", handle=1)
+            + make_transfer(0, b"a3", settled=settled)
+        )
+        for piece in [first, rest] if first_alone else [first + rest]:
+            pair.inject(piece)
+        assert handler_of(pair, 0).payloads == [b"a1a2a3"]
+        assert handler_of(pair, 0).settled_flags == [settled]
+        assert handler_of(pair, 1).payloads == [b"b1b2"]
         # What arrived settled is not reported as settled once more, for none of its frames.
         assert handler_of(pair, 0).settled_later == []
 

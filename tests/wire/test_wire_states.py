@@ -20,7 +20,7 @@ from cproton_ffi import lib
 if TYPE_CHECKING:
     from proton import Connection, Link, Session
 
-    from bridge.amqp.engine import AnyLink
+    from bridge.amqp.contract import AnyLink
 
 REASON = Condition(conditions.RESOURCE_DELETED, "the topic is gone", {"topic": "orders"})
 
