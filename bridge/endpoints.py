@@ -70,7 +70,6 @@ class Endpoints:
         self.sinks: set[SinkLink] = set()
         self._feeds: set[asyncio.Future[None]] = set()
         self._options = native.NativeOptions(now_ms=_now_ms)
-        self._to_record = native.message_to_record(self._options)
 
     def attach(self, connection: Connection, link: AnyLink) -> None:
         """Answer an attach, now or when Kafka has said what topic there is."""
@@ -149,7 +148,8 @@ class Endpoints:
                 failures.classify_report,
                 clients.pump.ready,
             ),
-            to_record=self._to_record,
+            # One for each link: it remembers what that link's messages have in common.
+            to_record=native.message_to_record(self._options),
             understood_outcomes=outcomes.understood(request.outcomes),
             events=reporter,
         )

@@ -283,7 +283,7 @@ class SinkLink:
                 size_bytes += len(record)
                 if not settles:
                     tracker.sent(offset)
-            if payload is None:
+            if not payload:
                 if not settles:
                     self._done(entry)
                 continue

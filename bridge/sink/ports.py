@@ -117,6 +117,6 @@ Encode: TypeAlias = Callable[
     ],
     bytes | None,
 ]
-"""Makes the message of a record, None if the record is not to be sent at all: it has expired.
+"""Makes the message of a record, nothing if the record is not to be sent at all: it has expired.
 
 Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count."""
