@@ -37,7 +37,6 @@ _event_type: Final = lib.pn_event_type
 _event_delivery: Final = lib.pn_event_delivery
 _delivery_link: Final = lib.pn_delivery_link
 _DELIVERY: Final = lib.PN_DELIVERY
-_LINK_FLOW: Final = lib.PN_LINK_FLOW
 
 
 class Engine:
@@ -61,22 +60,7 @@ class Engine:
         self._failed = False
         self._reported = False
         self._lost = False
-        self._connection = lib.pn_connection()
-        self._transport = lib.pn_transport()
-        self._collector = lib.pn_collector()
-        lib.pn_connection_set_container(self._connection, settings.container_id.encode())
-        native.put_fields(
-            lib.pn_connection_properties(self._connection),
-            {"product": "amqp-kafka-bridge", "version": settings.product_version},
-        )
-        lib.pn_transport_set_server(self._transport)
-        lib.pn_sasl_allowed_mechs(lib.pn_sasl(self._transport), b"ANONYMOUS")
-        lib.pn_transport_require_auth(self._transport, False)  # noqa: FBT003 - a C function, or positional for speed
-        lib.pn_transport_set_max_frame(self._transport, settings.max_frame_size_bytes)
-        lib.pn_transport_set_channel_max(self._transport, settings.channel_max)
-        lib.pn_transport_set_idle_timeout(self._transport, settings.idle_timeout_ms)
-        lib.pn_connection_collect(self._connection, self._collector)
-        lib.pn_transport_bind(self._transport, self._connection)
+        self._connection, self._transport, self._collector = native.make_connection(settings)
         self._control: dict[int, Callable[[CData], None]] = {
             lib.PN_CONNECTION_REMOTE_OPEN: self._connection_opened,
             lib.PN_CONNECTION_REMOTE_CLOSE: self._connection_closed,
@@ -197,12 +181,7 @@ class Engine:
         self._links.clear()
         self._touched.clear()
         self._blocked.clear()
-        lib.pn_transport_unbind(self._transport)
-        lib.pn_collector_release(self._collector)
-        lib.pn_connection_release(self._connection)
-        lib.pn_decref(self._transport)
-        lib.pn_decref(self._connection)
-        lib.pn_collector_free(self._collector)
+        native.free_connection(self._connection, self._transport, self._collector)
 
     # ------------------------------------------------------------------ for links
 

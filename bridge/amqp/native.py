@@ -15,11 +15,42 @@ from cproton_ffi import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.amqp.contract import EngineSettings
+
 CData: TypeAlias = Any
 """A pointer into proton; equal and hashable by its address."""
 
 _SENDER_MODES: Final = {mode.value: mode for mode in SenderSettleMode}
 _RECEIVER_MODES: Final = {mode.value: mode for mode in ReceiverSettleMode}
+
+
+def make_connection(settings: EngineSettings) -> tuple[CData, CData, CData]:
+    """Make the server's end of a connection: itself, its transport and its collector, bound together."""
+    connection, transport, collector = lib.pn_connection(), lib.pn_transport(), lib.pn_collector()
+    lib.pn_connection_set_container(connection, settings.container_id.encode())
+    put_fields(
+        lib.pn_connection_properties(connection),
+        {"product": "amqp-kafka-bridge", "version": settings.product_version},
+    )
+    lib.pn_transport_set_server(transport)
+    lib.pn_sasl_allowed_mechs(lib.pn_sasl(transport), b"ANONYMOUS")
+    lib.pn_transport_require_auth(transport, False)  # noqa: FBT003 - a C function
+    lib.pn_transport_set_max_frame(transport, settings.max_frame_size_bytes)
+    lib.pn_transport_set_channel_max(transport, settings.channel_max)
+    lib.pn_transport_set_idle_timeout(transport, settings.idle_timeout_ms)
+    lib.pn_connection_collect(connection, collector)
+    lib.pn_transport_bind(transport, connection)
+    return connection, transport, collector
+
+
+def free_connection(connection: CData, transport: CData, collector: CData) -> None:
+    """Free what `make_connection` made, and all that came to be in it."""
+    lib.pn_transport_unbind(transport)
+    lib.pn_collector_release(collector)
+    lib.pn_connection_release(connection)
+    lib.pn_decref(transport)
+    lib.pn_decref(connection)
+    lib.pn_collector_free(collector)
 
 
 def text(pointer: CData) -> str | None:

@@ -180,6 +180,8 @@ class GroupFeed:
             self._tell_failed(failures.classify_exception(error))
         finally:
             self._stopping = True
+            # A link that ends because of its consumer says what to commit only after it heard of that.
+            self._await_loop()
             self._commit_pending(consumer)
             consumer.close()
             self._post(self._set_stopped)
@@ -332,8 +334,9 @@ class GroupFeed:
         except (TimeoutError, CancelledError):
             return
         with self._lock:
-            for number in numbers:
-                self._to_commit.pop(number, None)
+            # A link that was closed meanwhile has left its offsets here, and has none any more.
+            left = {number: self._to_commit.pop(number) for number in numbers if number in self._to_commit}
+        offsets = {**left, **offsets}
         if offsets:
             self._commit(consumer, offsets)
 
@@ -374,6 +377,12 @@ class GroupFeed:
         except RuntimeError:
             # The loop is closed: the process is ending, and nobody is left to tell.
             self._stopping = True
+
+    def _await_loop(self) -> None:
+        """Wait until the loop has handled what was posted so far."""
+        handled = threading.Event()
+        self._post(handled.set)
+        handled.wait(LOOP_ANSWER_SECONDS)
 
     def _set_stopped(self) -> None:
         if not self.stopped.done():

@@ -145,7 +145,7 @@ class ReportPump:
     async def drain(self, seconds: float) -> int:
         """Wait until nothing is outstanding, at most so long. Gives what is left."""
         deadline = self._loop.time() + seconds
-        while (left := self._outstanding()) and self._loop.time() < deadline:  # noqa: ASYNC110 - librdkafka has no event to wait for
+        while ((left := self._outstanding()) or self._ready) and self._loop.time() < deadline:  # noqa: ASYNC110 - librdkafka has no event to wait for
             await asyncio.sleep(BUSY_POLL_SECONDS)
         return left
 

@@ -1,8 +1,9 @@
 """The section header of a message on its way out: the sender's, as this delivery changes it.
 
-Durable is true, since the record is stored; delivery-count counts the attempts before this one, and
-first-acquirer says that there was none; a ttl is what is left of it. What the record has stored of
-these goes into `x-opt-bridge.stored`, so that it is not lost when the message is sent to a bridge.
+Durable is true, since the record is stored; delivery-count counts the attempts that failed, and
+first-acquirer says that this is the first one (core 3.2.1); a ttl is what is left of it. What the
+record has stored of these goes into `x-opt-bridge.stored`, so that it is not lost when the message
+is sent to a bridge.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ class StoredHeader:
     annotation: bytes = b""
     first: bytes = b""
 
-    def section(self, delivery_count: int, ttl_ms: int | None) -> bytes:
+    def section(self, delivery_count: int, ttl_ms: int | None, *, again: bool) -> bytes:
         """Encode the section; `ttl_ms` is what is left of the ttl."""
         content = TRUE + self.priority
         content += NULL if ttl_ms is None else encode(UInt(ttl_ms))
         if delivery_count:
             return _START + as_list(content + _FALSE + encode(UInt(delivery_count)), 5)
-        return _START + as_list(content + TRUE, 4)
+        return _START + as_list(content + (_FALSE if again else TRUE), 4)
 
 
 def read(fields: Sequence[tuple[int, str, bytes | None]], stored: Sequence[bytes]) -> StoredHeader:
@@ -66,7 +67,7 @@ def read(fields: Sequence[tuple[int, str, bytes | None]], stored: Sequence[bytes
                 header.ttl_ms = int(text or b"0")
     if entries:
         header.annotation = name(STORED) + as_map(b"".join(entries), 2 * len(entries))
-    header.first = header.section(0, None)
+    header.first = header.section(0, None, again=False)
     return header
 
 

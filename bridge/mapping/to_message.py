@@ -93,7 +93,7 @@ class RecordToMessage:
             properties = _head_of(_PROPERTIES, size, plan.property_count) + before
             self._plain = PlainMessages(passage, properties)
 
-    def __call__(
+    def __call__(  # noqa: PLR0913, PLR0917 - a record has that many parts, and a tuple costs time
         self,
         partition: int,
         offset: int,
@@ -103,15 +103,16 @@ class RecordToMessage:
         value: bytes | None,
         headers: Sequence[tuple[str, bytes | None]] | None,
         delivery_count: int,
+        again: bool = False,  # noqa: FBT001, FBT002 - positional: the hot path
     ) -> bytes:
         """Encode the message for one delivery of a record.
 
         `timestamp_type` is 0 (none), 1 (CreateTime) or 2 (LogAppendTime), `delivery_count` the
-        number of attempts before this one. Gives b"" for a record whose ttl has passed, where the
-        options say that such are skipped.
+        number of attempts before this one that failed, `again` whether there was any attempt. Gives
+        b"" for a record whose ttl has passed, where the options say that such are skipped.
         """
         timed = timestamp_type == CREATE_TIME
-        if not headers and timed and value is not None and not delivery_count and self._plain:
+        if not headers and timed and value is not None and not again and not delivery_count and self._plain:
             return self._plain.message(partition, offset, timestamp_ms, key, value)
         names, texts = zip(*headers) if headers else ((), ())  # noqa: B905 - pairs are all alike
         plan = self._plan(names, texts, timed=timed)
@@ -119,11 +120,12 @@ class RecordToMessage:
             texts = (*texts, _pack_timestamp(_TIMESTAMP, timestamp_ms))
         head = plan.head or _head(plan, texts)
         start = head.first
-        if delivery_count or head.ttl_ms is not None:
+        again = again or delivery_count > 0
+        if again or head.ttl_ms is not None:
             left_ms = self._left_ms(head.ttl_ms, timestamp_ms)
             if left_ms == 0 and self._options.expired == "skip":
                 return b""
-            start = head.section(delivery_count, left_ms)
+            start = head.section(delivery_count, left_ms, again=again)
         if self._event_streams or plan.delivery_annotations:
             where = (partition, offset, timestamp_type, timestamp_ms)
             start += self._delivery_annotations(plan, texts, where)

@@ -277,6 +277,7 @@ class SinkLink:
                 record.value(),
                 record.headers(),
                 failed_attempts,
+                again,
             )
             if not again:
                 first_attempts += 1

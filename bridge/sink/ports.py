@@ -114,9 +114,11 @@ Encode: TypeAlias = Callable[
         bytes | None,
         Sequence[tuple[str, bytes | None]] | None,
         int,
+        bool,
     ],
     bytes | None,
 ]
 """Makes the message of a record, nothing if the record is not to be sent at all: it has expired.
 
-Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count."""
+Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count, and
+whether it was sent before."""

@@ -7,9 +7,7 @@ when the command runs, so that `bridge --help` needs neither it nor the time to 
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -118,7 +116,6 @@ def _pairs(_context: click.Context, _option: click.Parameter, values: tuple[str,
     help="What Spark itself writes to standard error.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write the result as one line of JSON, for programs.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as one line of JSON.")
 @click.pass_context
 def ingest(  # noqa: PLR0913 - one for each option
     context: click.Context,
@@ -177,7 +174,7 @@ def ingest(  # noqa: PLR0913 - one for each option
         raise click.ClickException(str(error)) from None
     except StopError:
         context.exit(_SIGNAL_EXIT + signals.received)
-    click.echo(json.dumps(asdict(result)) if as_json else result.table(output))
+    click.echo(result.to_json() if as_json else result.table(output))
     if signals.is_stop_requested() and interval_seconds is None:
         context.exit(_SIGNAL_EXIT + signals.received)
 

@@ -7,7 +7,10 @@ from typing import Final
 
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped] # py4j has no types
 
-_CAUSE: Final = re.compile(r"terminated with exception: (.*?)( SQLSTATE: \w+)?\n", re.DOTALL)
+# Between these stands the message of a failed query, which may have several lines.
+_CAUSE: Final = re.compile(
+    r"terminated with exception: (.*?)(?: SQLSTATE: \w+)?\s*(?:=== Streaming Query|\Z)", re.DOTALL
+)
 
 # What to add, by a word in Spark's text. The first match counts.
 _ADVICE: Final = {
@@ -26,7 +29,7 @@ def explain(error: Exception) -> str:
     if isinstance(error, Py4JNetworkError | ConnectionError):
         return "Spark's Java process has ended: it was killed, or it ran out of memory."
     text = str(error)
-    found = _CAUSE.search(text + "\n")
+    found = _CAUSE.search(text)
     cause = (found[1] if found else text.partition("\n\tat ")[0]).strip()
     for word, advice in _ADVICE.items():
         if word in text:

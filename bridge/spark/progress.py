@@ -62,7 +62,7 @@ class Display:
     """A progress bar on a terminal; elsewhere a line now and then. A context manager."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or Console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -86,9 +86,14 @@ class Display:
     ) -> None:
         self._bar.stop()
 
+    def begin(self, text: str) -> None:
+        """Print one line, and count the rate from now on."""
+        self._started = self._printed = time.monotonic()
+        self.say(text)
+
     def say(self, text: str) -> None:
         """Print one line."""
-        self._console.print(text, soft_wrap=True, markup=False)
+        self._console.print(text, soft_wrap=True, markup=False, highlight=False)
 
     def show(self, figures: Figures) -> None:
         """Show the state after a batch."""

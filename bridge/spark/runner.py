@@ -37,7 +37,7 @@ def run_job(
         spark = session("bridge-ingest", master=master, log_level=log_level, options=spark_options)
         try:
             signals.take()  # Spark has taken SIGINT
-            display.say(f"Reading {', '.join(job.topics)} into {job.output}; Ctrl-C ends it")
+            display.begin(f"Reading {', '.join(job.topics)} into {job.output}; Ctrl-C ends it")
             return ingest.run(
                 spark,
                 job,

@@ -13,10 +13,12 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+import threading
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyspark
 from py4j.protocol import Py4JError  # type: ignore[import-untyped] # py4j has no types
@@ -38,6 +40,7 @@ LogLevel = Literal["off", "error", "warn", "info", "debug"]
 _LOOPBACK: Final = "127.0.0.1"
 _END_SECONDS: Final = 20.0
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_ALWAYS_SAID: Final = "WARNING: Using incubator modules"
 _LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 # This release puts a folder `artifacts` into the working folder (SPARK-52396).
@@ -141,6 +144,7 @@ class _Java:
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="amqp-kafka-bridge-spark-"))
         self._process: subprocess.Popen[bytes] | None = None
+        self._errors: threading.Thread | None = None
 
     def start(self, settings: Mapping[str, str]) -> None:
         """Start Java, and Spark in it."""
@@ -154,16 +158,26 @@ class _Java:
             # the present one, so that relative paths mean what they mean in Python.
             conf.set(_JAVA_OPTIONS, f"-Duser.dir={self._folder} {settings[_JAVA_OPTIONS]}")
         with _environment("JAVA_HOME", str(java_home())):
-            # In a session of its own, no signal of the terminal reaches Java. What ends it with
-            # this process is the pipe at its standard input.
-            gateway = launch_gateway(  # type: ignore[no-untyped-call] # pyspark has not typed it
-                conf, {"start_new_session": True}
-            )
+            gateway = self._launch(conf)
         self._process = gateway.proc
         if _DROPS_ARTIFACTS:
             gateway.jvm.System.setProperty("user.dir", str(Path.cwd()))
             gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
         SparkContext(conf=conf, gateway=gateway)
+
+    def _launch(self, conf: SparkConf) -> Any:  # noqa: ANN401 - py4j has no types
+        """Start the Java process and return pyspark's connection to it."""
+        errors, end_of_java = os.pipe()
+        self._errors = threading.Thread(target=_forward, args=(errors,), name="spark-errors", daemon=True)
+        self._errors.start()
+        try:
+            # In a session of its own, no signal of the terminal reaches Java. What ends it with
+            # this process is the pipe at its standard input.
+            return launch_gateway(  # type: ignore[no-untyped-call] # pyspark has not typed it
+                conf, {"start_new_session": True, "stderr": end_of_java}
+            )
+        finally:
+            os.close(end_of_java)
 
     def end(self) -> None:
         """End Java, wait until it has, and delete the temporary folder."""
@@ -182,7 +196,18 @@ class _Java:
             except subprocess.TimeoutExpired:
                 java.kill()
                 java.wait()
+        if self._errors is not None:
+            self._errors.join(_END_SECONDS)  # has nothing to wait for once Java is gone
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _forward(errors: int) -> None:
+    """Copy what Java writes to standard error to ours, but for what it says on every start."""
+    with open(errors, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123 - it has no path
+        for line in lines:
+            if not line.startswith(_ALWAYS_SAID):
+                with contextlib.suppress(ValueError):  # ours is closed
+                    sys.stderr.write(line)
 
 
 _java: _Java | None = None

@@ -108,13 +108,14 @@ def test_what_was_not_accepted_holds_the_commit_back(service: Service, kafka: Re
     assert values(messages) == bodies(10)[2:]
 
 
-def test_released_comes_again_as_if_for_the_first_time(service: Service, kafka: RealKafka) -> None:
+def test_released_comes_again_and_is_not_counted(service: Service, kafka: RealKafka) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, bodies(3))
     with Client(service.amqp_port) as client:
         receiver = client.receiver(f"{topic}/group.id/{topic}", credit=100)
         taken = receiver.take(3)
         assert [each.message.delivery_count for each in taken] == [0, 0, 0]
+        assert [each.message.first_acquirer for each in taken] == [True, True, True]
         taken[0].answer(Delivery.ACCEPTED)
         taken[1].answer(Delivery.RELEASED)
         taken[2].answer(Delivery.ACCEPTED)
@@ -123,6 +124,7 @@ def test_released_comes_again_as_if_for_the_first_time(service: Service, kafka: 
 
         assert values([again.message]) == [b"record 1"]
         assert again.message.delivery_count == 0
+        assert not again.message.first_acquirer
         assert offsets([again]) == [1]
         again.answer(Delivery.ACCEPTED)
     wait_until(lambda: kafka.committed(topic, topic) == {0: 3}, "the commit")

@@ -57,8 +57,10 @@ def encode(
     value: bytes | None,
     _headers: Sequence[tuple[str, bytes | None]] | None,
     delivery_count: int,
+    again: bool,  # noqa: FBT001 - the shape of Encode
 ) -> bytes | None:
     """Encode a record so that the receiver can tell which it was; one that says so is not to be sent."""
+    assert again or not delivery_count
     if value == EXPIRED:
         return None
     return b"%d:%d:%d:%b" % (partition, offset, delivery_count, value or b"")

@@ -24,7 +24,8 @@ def test_a_record_that_stores_nothing() -> None:
 
 def test_a_later_attempt() -> None:
     header = delivery_header.read([], [])
-    assert fields(header.section(3, None)) == [True, None, None, False, UInt(3)]
+    assert fields(header.section(3, None, again=True)) == [True, None, None, False, UInt(3)]
+    assert fields(header.section(0, None, again=True)) == [True, None, None, False]
 
 
 def test_what_the_sender_set_is_kept_aside() -> None:
@@ -40,7 +41,7 @@ def test_what_the_sender_set_is_kept_aside() -> None:
     )
     assert header.unread == []
     assert header.ttl_ms == 1000
-    assert fields(header.section(0, 900)) == [True, UByte(9), UInt(900), True]
+    assert fields(header.section(0, 900, again=False)) == [True, UByte(9), UInt(900), True]
     assert header.annotation.startswith(name("x-opt-bridge.stored"))
     stored, _ = decode(header.annotation, len(name("x-opt-bridge.stored")))
     assert stored == Map(
