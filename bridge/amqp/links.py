@@ -119,6 +119,8 @@ class Link:
             lib.pn_terminus_set_type(source, lib.PN_SOURCE)
         if lib.pn_terminus_get_type(target) == lib.PN_UNSPECIFIED:
             lib.pn_terminus_set_type(target, lib.PN_TARGET)
+        # What is echoed is what is applied (core 3.5.3): no filter is.
+        lib.pn_data_clear(lib.pn_terminus_filter(source))
         lib.pn_link_set_snd_settle_mode(pointer, int(self.request.snd_settle_mode))
         lib.pn_link_set_rcv_settle_mode(pointer, int(self.request.rcv_settle_mode))
 

@@ -140,6 +140,7 @@ class SourceLink:
         self._understood = understood_outcomes
         self._events = events
         self._settled_directly = policy.settled_unacknowledged
+        self._settles_first = policy.settles_first
         self.window = CreditWindow(policy.window)
         self.closed = False
         self.accepted = 0
@@ -149,6 +150,8 @@ class SourceLink:
         self._stored_presettled = 0
         self._failed: list[tuple[Delivery | None, object]] = []
         self._parked: deque[tuple[Delivery | None, Record]] = deque()
+        self._unanswered: set[Delivery] = set()
+        """Only with rcv-settle-mode second, as the two that follow."""
         self._in_doubt: set[Delivery] = set()
         self._settled_early: set[Delivery] = set()
 
@@ -163,6 +166,8 @@ class SourceLink:
         window = self.window
         window.granted -= 1
         window.in_flight += 1
+        if not self._settles_first and not settled:
+            self._unanswered.add(delivery)
         try:
             record = self._to_record(payload)
         except MappingError as error:
@@ -191,7 +196,7 @@ class SourceLink:
             self._in_doubt.remove(delivery)
             self.window.settled()
             self._port.settle(delivery)
-        elif not self._policy.settles_first:
+        elif delivery in self._unanswered:
             self._settled_early.add(delivery)
 
     def batch_ended(self) -> None:
@@ -210,6 +215,7 @@ class SourceLink:
         self._parked.clear()
         self._stored.clear()
         self._failed.clear()
+        self._unanswered.clear()
         self._in_doubt.clear()
         self._settled_early.clear()
         self._events.ended(self.accepted, self.window.in_flight)
@@ -233,7 +239,7 @@ class SourceLink:
         if self._stored:
             stored, self._stored = self._stored, []
             self.accepted += len(stored)
-            if self._policy.settles_first:
+            if self._settles_first:
                 window.in_flight -= len(stored)
                 self._port.accept(stored, settle=True)
             else:
@@ -327,7 +333,8 @@ class SourceLink:
 
     def _answer(self, delivery: Delivery, outcome: Outcome) -> None:
         self._events.refused(outcome)
-        if self._policy.settles_first or delivery in self._settled_early:
+        self._unanswered.discard(delivery)
+        if self._settles_first or delivery in self._settled_early:
             self._settled_early.discard(delivery)
             self.window.answered()
             self._port.answer(delivery, outcome, settle=True)
@@ -337,6 +344,7 @@ class SourceLink:
             self._port.answer(delivery, outcome, settle=False)
 
     def _accept_in_doubt(self, stored: list[Delivery]) -> None:
+        self._unanswered.difference_update(stored)
         if self._settled_early:
             early = [delivery for delivery in stored if delivery in self._settled_early]
             stored = [delivery for delivery in stored if delivery not in self._settled_early]

@@ -507,3 +507,18 @@ def test_a_link_that_is_told_to_stop_answers_and_gives_no_more_credit() -> None:
 
     assert rig.peer.count(DeliveryState.ACCEPTED) == 2
     assert rig.peer.grants == [2]
+
+
+def test_a_delivery_that_is_settled_twice_at_once_is_forgotten_once() -> None:
+    rig = SourceRig(policy(window=2, second=True))
+    (delivery,) = rig.send_all(b"1")
+    rig.store()
+
+    # Proton may hold two dispositions of one frame; the pointer of the first is free for another delivery.
+    rig.settle(delivery)
+    rig.link.settled(delivery)
+    rig.peer.unanswered.add(delivery)
+    rig.link.transferred(delivery, b"2", False)  # noqa: FBT003 - as the hot path does
+    rig.store()
+
+    assert rig.link.window.in_doubt == 1, "the later delivery waits for its own settlement"

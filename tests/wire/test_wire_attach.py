@@ -83,6 +83,18 @@ def test_a_receiver_is_read_whole() -> None:
         assert receiver.remote_target.address == "mine"
 
 
+def test_a_filter_that_is_not_applied_is_not_echoed() -> None:
+    with Pair() as pair:
+        receiver = pair.open_session().receiver("a receiver")
+        receiver.source.address = "orders/group.id/g"
+        receiver.source.filter.put_dict({symbol("a:filter"): "subject = 'x'"})
+        receiver.open()
+        pair.pump()
+        assert receiver.remote_source.address == "orders/group.id/g"
+        receiver.remote_source.filter.rewind()
+        assert receiver.remote_source.filter.next() is None
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
