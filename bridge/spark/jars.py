@@ -43,8 +43,8 @@ def connector_jars(environment: Mapping[str, str] | None = None) -> list[Path]:
     They are kept in a folder of the bridge's cache, one for each table. `environment` is read
     instead of `os.environ` when given.
 
-    Raises SparkSideError when pyspark is missing or not supported, or the jars cannot be fetched
-    or differ from the pinned ones.
+    Raises SparkSideError when pyspark is missing or not supported, or the jars cannot be fetched or
+    kept, or differ from the pinned ones.
     """
     try:
         version = metadata.version("pyspark")
@@ -59,6 +59,6 @@ def connector_jars(environment: Mapping[str, str] | None = None) -> list[Path]:
         if not folder.exists():
             resolver._fill(folder, jars)  # noqa: SLF001 - to become public
         resolver.verify(folder, jars)
-    except DevKafkaError as error:
+    except (DevKafkaError, OSError) as error:  # not to be fetched, or not to be kept
         raise SparkSideError(str(error)) from None
     return [folder / jar.file_name for jar in jars]

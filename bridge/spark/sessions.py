@@ -203,7 +203,7 @@ class _Java:
 
 def _forward(errors: int) -> None:
     """Copy what Java writes to standard error to ours, but for what it says on every start."""
-    with open(errors, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123 - it has no path
+    with open(errors, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if not line.startswith(_ALWAYS_SAID):
                 with contextlib.suppress(ValueError):  # ours is closed
