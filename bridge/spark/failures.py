@@ -12,6 +12,8 @@ _CAUSE: Final = re.compile(
     r"terminated with exception: (.*?)(?: SQLSTATE: \w+)?\s*(?:=== Streaming Query|\Z)", re.DOTALL
 )
 
+_CALL: Final = re.compile(r"^An error occurred while calling \S+\n: ")  # what py4j says first
+
 # What to add, by a word in Spark's text. The first match counts.
 _ADVICE: Final = {
     "UnknownTopicOrPartition": "A topic of this job does not exist any more.",
@@ -30,7 +32,7 @@ def explain(error: Exception) -> str:
         return "Spark's Java process has ended: it was killed, or it ran out of memory."
     text = str(error)
     found = _CAUSE.search(text)
-    cause = (found[1] if found else text.partition("\n\tat ")[0]).strip()
+    cause = found[1] if found else _CALL.sub("", text.partition("\n\tat ")[0])
     for word, advice in _ADVICE.items():
         if word in text:
             return f"{advice} ({cause})"

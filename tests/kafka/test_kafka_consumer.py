@@ -350,3 +350,30 @@ def test_a_topic_that_vanishes_ends_the_link(kafka: RealKafka) -> None:
         await asyncio.wait_for(link.feed.stopped, LIMIT_SECONDS)
 
     run(test)
+
+
+def test_at_most_once_passes_over_nothing_when_the_group_changes(kafka: RealKafka) -> None:
+    count = 10_000
+    topic = kafka.create_topic(partitions=2)
+    for partition in (0, 1):
+        kafka.produce(topic, [b"%d-%d" % (partition, n) for n in range(count)], partition=partition)
+
+    async def test() -> None:
+        first = Link(kafka, topic, commit_first=True)
+        links = [first]
+        allowed = 0
+        for _ in range(3):
+            other = Link(kafka, topic, commit_first=True)
+            links.append(other)
+            while not other.partitions:
+                allowed += 20
+                first.feed.allow(allowed)
+                await asyncio.sleep(0.005)
+            other.feed.allow(100)
+            await until(lambda other=other: len(other.values) >= 100)  # type: ignore[misc] # the one of this turn
+            await other.stop()
+        first.feed.allow(2 * count)
+        await until(lambda: len({value for link in links for value in link.values}) == 2 * count)
+        await first.stop()
+
+    run(test)

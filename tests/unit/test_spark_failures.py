@@ -35,6 +35,8 @@ def test_advice_comes_before_spark_s_words(cause: str, advice: str) -> None:
 
 def test_other_errors_keep_their_words_without_the_stack() -> None:
     assert explain(RuntimeError("o1.start failed\n\tat a.B.c(B.java:1)\n\tat d")) == "o1.start failed"
+    called = "An error occurred while calling o65.create.\n: java.io.IOException: full\n\tat a.B"
+    assert explain(RuntimeError(called)) == "java.io.IOException: full"
     assert explain(RuntimeError("[PATH_NOT_FOUND] x")) == "[PATH_NOT_FOUND] x"
 
 
