@@ -10,14 +10,15 @@ import asyncio
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bridge import addressing
 from bridge.addressing import AddressError
 from bridge.amqp.links import IncomingLink, OutgoingLink
 from bridge.kafka import failures
 from bridge.kafka import settings as kafka_settings
-from bridge.kafka.consumer import FeedSettings, GroupFeed
+from bridge.kafka.consumer import GroupFeed
+from bridge.kafka.contract import FeedSettings
 from bridge.mapping import native
 from bridge.model import conditions
 from bridge.model.conditions import Condition
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.kafka.catalog import Catalog
     from bridge.kafka.producers import ReportPump, SharedProducer
+
+
+SHUTTING_DOWN: Final = Condition(conditions.LINK_DETACH_FORCED, "the bridge is shutting down; connect again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class Endpoints:
             self._refuse(
                 connection,
                 link,
-                Condition(conditions.LINK_DETACH_FORCED, "the bridge is shutting down"),
+                SHUTTING_DOWN,
             )
             return
         unsupported = _unsupported(link)
@@ -175,6 +179,7 @@ class Endpoints:
             connection.connection_id,
             request.link_name,
             address.topic,
+            self._loop,
             on_end=lambda: self.sinks.discard(machine),
         )
         feed = GroupFeed(
@@ -202,13 +207,13 @@ class Endpoints:
             later=partial(self._loop.call_later, sink.redelivery_backoff_ms / 1000),
             events=reporter,
         )
-        self._feeds.add(feed.stopped)
-        feed.stopped.add_done_callback(self._feeds.discard)
-        self._commit_on_time(machine)
         self.sinks.add(machine)
         link.open(machine)
         reporter.attached(request)
         feed.start(machine)
+        self._feeds.add(feed.stopped)
+        feed.stopped.add_done_callback(self._feeds.discard)
+        self._commit_on_time(machine)
         machine.opened()
 
     def _commit_on_time(self, machine: SinkLink) -> None:
@@ -224,6 +229,8 @@ class Endpoints:
     async def _topic_refusal(self, topic: str, partition: int | None) -> Condition | None:
         """Give why a topic cannot be used, or None if it can."""
         answer = await self._clients.catalog.topic(topic)
+        if self._stopping:
+            return SHUTTING_DOWN
         if isinstance(answer, Failure):
             return Condition(
                 answer.condition,
@@ -273,6 +280,18 @@ def _unsupported(link: AnyLink) -> Condition | None:
         return Condition(
             conditions.NOT_IMPLEMENTED,
             "dynamic nodes are not offered: attach to the address of a Kafka topic",
+        )
+    if not request.peer_sends and request.browses:
+        return Condition(
+            conditions.NOT_IMPLEMENTED,
+            "browsing (distribution-mode copy) is not offered: a consumer group takes its messages",
+        )
+    if not request.peer_sends and request.filters:
+        # Left out of the answer, as the specification allows, they would be overlooked by clients that
+        # do not look there: their users would lose messages that they did not ask for.
+        return Condition(
+            conditions.NOT_IMPLEMENTED,
+            f"filters are not offered: attach without {', '.join(sorted(request.filters))}",
         )
     if request.address is None and request.peer_sends:
         return Condition(

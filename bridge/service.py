@@ -25,6 +25,7 @@ from bridge.model.conditions import Condition
 from bridge.observability import events
 from bridge.observability.connections import ConnectionReporter
 from bridge.observability.health import ManagementServer
+from bridge.observability.kafka import KafkaErrorReporter
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -50,8 +51,9 @@ class Service:
         self._reachable: bool | None = None
         self._health: asyncio.Task[None] | None = None
         self._management: ManagementServer | None = None
+        self._kafka_errors = KafkaErrorReporter()
         self._clients = self._make_clients()
-        self._endpoints = Endpoints(settings, self._clients, _report_kafka_error)
+        self._endpoints = Endpoints(settings, self._clients, self._kafka_errors.report)
         amqp = settings.amqp
         self._listener = Listener(
             EngineSettings(
@@ -85,11 +87,19 @@ class Service:
         """Open the ports: clients may connect."""
         clients, settings = self._clients, self._settings
         clients.pump.start([clients.acknowledged, clients.unacknowledged])
-        amqp_port = await self._listener.start(settings.amqp.host, settings.amqp.port)
+        try:
+            amqp_port = await self._listener.start(settings.amqp.host, settings.amqp.port)
+        except OSError as error:
+            raise OSError(f"amqp.host and amqp.port (BRIDGE_AMQP_PORT): {error}") from error
         management = None
         if settings.management.enabled:
             self._management = ManagementServer(self._problems)
-            port = await self._management.start(settings.management.host, settings.management.port)
+            try:
+                port = await self._management.start(settings.management.host, settings.management.port)
+            except OSError as error:
+                raise OSError(
+                    f"management.host and management.port (BRIDGE_MANAGEMENT_PORT): {error}"
+                ) from error
             management = f"{settings.management.host}:{port}"
         self._health = self._loop.create_task(self._watch_kafka())
         events.service_started(
@@ -104,11 +114,17 @@ class Service:
         self._listener.stop_accepting()
         self._endpoints.stop()
         clients = self._clients
-        # A part of the grace is kept for what comes after the producers.
-        await clients.pump.drain(grace_seconds * 0.8)
-        # One more turn, so that the last reports are answered and the outcomes are written.
-        await asyncio.sleep(LAST_FRAMES_SECONDS)
+        # A part of the grace is kept for what comes after. Senders have credit left and may use it: the
+        # connections are closed in the very moment in which nothing that was taken waits for Kafka.
+        until = self._loop.time() + grace_seconds * 0.8
+        while self._endpoints.unanswered() or clients.pump.busy():
+            if self._loop.time() > until:
+                break
+            await asyncio.sleep(0.001)
         unanswered = self._endpoints.unanswered()
+        # Nothing is taken from here on; peers read the last outcomes before they read of the end.
+        self._listener.end_links()
+        await asyncio.sleep(LAST_FRAMES_SECONDS)
         self._listener.close(
             Condition(conditions.CONNECTION_FORCED, "the bridge is shutting down; connect again")
         )
@@ -145,7 +161,7 @@ class Service:
                 {**kafka.common, **kafka.consumer},
                 group="amqp-kafka-bridge",
                 queue_bytes=self._settings.sink.buffer_bytes,
-                on_error=_report_kafka_error,
+                on_error=self._kafka_errors.report,
             )
         )
         return KafkaClients(
@@ -154,13 +170,13 @@ class Service:
             unacknowledged=shared("0"),
             pump=pump,
             catalog=Catalog(
-                kafka_settings.admin(servers, kafka.common, on_error=_report_kafka_error),
+                kafka_settings.admin(servers, kafka.common, on_error=self._kafka_errors.report),
                 kafka.metadata_timeout_ms,
             ),
         )
 
     def _producer_failed(self, client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001 - ErrorSink
-        _report_kafka_error(client, name, description, fatal)
+        self._kafka_errors.report(client, name, description, fatal)
         if fatal:
             # Not from within its own callback.
             self._loop.call_soon_threadsafe(self._rebuild_producer)
@@ -187,7 +203,3 @@ class Service:
         if not self._reachable:
             problems.append(f"no broker of {self._bootstrap_servers} answers")
         return problems
-
-
-def _report_kafka_error(client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001
-    events.kafka_error(client, name, description, fatal=fatal)

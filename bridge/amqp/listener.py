@@ -188,6 +188,12 @@ class Listener:
         if self._server is not None:
             self._server.close()
 
+    def end_links(self) -> None:
+        """Take nothing more on any link, and send nothing more but what is under way."""
+        for connection in list(self.connections):
+            for link in connection.engine.links:
+                connection.engine.call(link, link.end)
+
     def close(self, condition: Condition) -> None:
         """Close all connections for a reason."""
         for connection in list(self.connections):

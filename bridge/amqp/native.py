@@ -89,6 +89,21 @@ def symbols(data: CData) -> frozenset[str]:
     return frozenset(found)
 
 
+def keys(data: CData) -> frozenset[str]:
+    """Read the keys of a map whose keys are symbols (`filter-set`, core 3.5.8)."""
+    lib.pn_data_rewind(data)
+    if not lib.pn_data_next(data) or lib.pn_data_type(data) != lib.PN_MAP:
+        return frozenset()
+    found = set()
+    lib.pn_data_enter(data)
+    while lib.pn_data_next(data):
+        if lib.pn_data_type(data) == lib.PN_SYMBOL:
+            found.add(_unpack(lib.pn_data_get_symbol(data)).decode("ascii", "replace"))
+        lib.pn_data_next(data)
+    lib.pn_data_exit(data)
+    return frozenset(found)
+
+
 def put_fields(data: CData, fields: Mapping[str, str | int | bool]) -> None:
     """Write an AMQP map with symbol keys (the type `fields`, core 2.8.14)."""
     lib.pn_data_clear(data)
@@ -176,6 +191,8 @@ def read_attach(link: CData, container_id: str) -> AttachRequest:
         ),
         outcomes=symbols(lib.pn_terminus_outcomes(source)),
         dynamic=bool(lib.pn_terminus_is_dynamic(ours)),
+        browses=lib.pn_terminus_get_distribution_mode(source) == lib.PN_DIST_MODE_COPY,
+        filters=keys(lib.pn_terminus_filter(source)),
         coordinator=lib.pn_terminus_get_type(target) == lib.PN_COORDINATOR,
         max_message_size_bytes=int(lib.pn_link_remote_max_message_size(link)),
     )

@@ -122,7 +122,10 @@ class Sending(_Client):
         self._end_when_done(event)
 
     def on_accepted(self, event: Event) -> None:
-        """Count an outcome."""
+        """Count an outcome, and settle if the bridge leaves that to the sender (mode second)."""
+        delivery = cast("Delivery", event.delivery)
+        if not delivery.settled:
+            delivery.settle()
         self.accepted += 1
         self._progress(self.accepted + self.presettled)
         self._end_when_done(event)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Never
@@ -44,8 +45,12 @@ PARTITIONS: Final = 3
 COUNT_SECONDS: Final = 30.0
 """How long Kafka's count may lag behind a sender that waits for no answer."""
 STEP_SECONDS: Final = 120.0
+SPARK_SECONDS: Final = 600.0
+"""How long the Spark job may take; its first run fetches what Spark needs for Kafka."""
+MESSAGE_SECONDS: Final = 0.001
+"""How much longer each may take for every message."""
 _POLL_SECONDS: Final = 0.1
-_ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(slots=True)
@@ -113,35 +118,33 @@ def demo(messages: int, *, spark: bool) -> None:
 
 def _run(console: Console, count: int, *, with_spark: bool) -> list[Row]:
     rows = [Row(mode, f"demo.{mode}") for mode in client.MODES]
-    with (
-        tempfile.TemporaryDirectory(prefix="bridge-demo-") as folder_name,
-        Processes(folder := Path(folder_name)) as processes,
-    ):
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bridge-demo-")))
+        kafka = DevKafka()
+        stack.callback(kafka.stop)
         with _waiting(console, "Starting Kafka"):
-            kafka = DevKafka()
             kafka.start()
-        try:
-            inspect.create_topics(kafka.bootstrap_servers, [row.topic for row in rows], PARTITIONS)
-            with _waiting(console, "Starting the bridge"):
-                configuration = folder / "bridge.properties"
-                configuration.write_text(
-                    f"kafka.bootstrap.servers={kafka.bootstrap_servers}\namqp.port=0\nmanagement.port=0\n"
-                )
-                service, log = processes.start("bridge", ["run", "--config", str(configuration)])
-                address = await_event(service, log, "service started")["amqp"]
-            with _progress(console) as progress:
-                for row in rows:
-                    _send(row, f"amqp://{address}", count, progress)
-                    _count(row, kafka.bootstrap_servers, count)
-                for row in rows:
-                    _receive(row, f"amqp://{address}", count, progress)
-            code = processes.stop(service)
-            if code != 0:
-                raise DemoError(f"the bridge ended with exit code {code}{tail(log)}")
-            if with_spark:
-                _ingest(console, processes, kafka.bootstrap_servers, rows, folder)
-        finally:
-            kafka.stop()
+        # They end before Kafka does, which they need for that.
+        processes = stack.enter_context(Processes(folder))
+        inspect.create_topics(kafka.bootstrap_servers, [row.topic for row in rows], PARTITIONS)
+        with _waiting(console, "Starting the bridge"):
+            configuration = folder / "bridge.properties"
+            configuration.write_text(
+                f"kafka.bootstrap.servers={kafka.bootstrap_servers}\namqp.port=0\nmanagement.port=0\n"
+            )
+            service, log = processes.start("bridge", ["run", "--config", str(configuration)])
+            address = await_event(service, log, "service started")["amqp"]
+        with _progress(console) as progress:
+            for row in rows:
+                _send(row, f"amqp://{address}", count, progress)
+                _count(row, kafka.bootstrap_servers, count)
+            for row in rows:
+                _receive(row, f"amqp://{address}", count, progress)
+        code = processes.stop(service)
+        if code != 0:
+            raise DemoError(f"the bridge ended with exit code {code}{tail(log)}")
+        if with_spark:
+            _ingest(console, processes, kafka.bootstrap_servers, rows, folder)
     return rows
 
 
@@ -151,7 +154,7 @@ def _send(row: Row, url: str, count: int, progress: Progress) -> None:
         url, row.topic, row.mode, count, lambda done: progress.update(task, completed=done)
     )
     began = time.monotonic()
-    _in_thread(lambda: client.run(sending), f"sending {row.mode}")
+    _in_thread(lambda: client.run(sending), f"sending {row.mode}", count)
     row.seconds = time.monotonic() - began
     row.sent = sending.sent
     row.accepted = None if row.mode == "settled" else sending.accepted
@@ -173,7 +176,7 @@ def _receive(row: Row, url: str, count: int, progress: Progress) -> None:
     receiving = client.Receiving(
         url, f"{row.topic}/group.id/demo", there, lambda done: progress.update(task, completed=done)
     )
-    _in_thread(lambda: client.run(receiving), f"receiving {row.mode}")
+    _in_thread(lambda: client.run(receiving), f"receiving {row.mode}", there)
     row.received = len(receiving.numbers)
 
 
@@ -194,8 +197,12 @@ def _ingest(
                 "--json",
             ],
         )
-        if job.wait(STEP_SECONDS) != 0:
-            raise DemoError(f"the Spark job ended with exit code {job.returncode}{tail(log)}")
+        try:
+            code = job.wait(SPARK_SECONDS + MESSAGE_SECONDS * len(rows) * rows[0].sent)
+        except subprocess.TimeoutExpired:
+            raise DemoError(f"the Spark job did not end in time{tail(log)}") from None
+        if code != 0:
+            raise DemoError(f"the Spark job ended with exit code {code}{tail(log)}")
     report: dict[str, Any] = json.loads(log.read_text().rstrip().rpartition("\n")[2])
     for row in rows:
         row.in_spark = report["rows"].get(row.topic, 0)
@@ -222,7 +229,7 @@ def _table(rows: list[Row]) -> Table:
 # ---------------------------------------------------------------------- waiting
 
 
-def _in_thread(work: Callable[[], None], name: str) -> None:
+def _in_thread(work: Callable[[], None], name: str, count: int) -> None:
     """Run the AMQP client beside the main thread, which stays free for Ctrl-C. Raises what it raises."""
     errors: list[BaseException] = []
 
@@ -234,11 +241,12 @@ def _in_thread(work: Callable[[], None], name: str) -> None:
 
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
-    deadline = time.monotonic() + STEP_SECONDS
+    seconds = STEP_SECONDS + MESSAGE_SECONDS * count
+    deadline = time.monotonic() + seconds
     while thread.is_alive():
         thread.join(_POLL_SECONDS)
         if time.monotonic() > deadline:
-            raise DemoError(f"{name} was not done after {STEP_SECONDS:.0f} s")
+            raise DemoError(f"{name} was not done after {seconds:.0f} s")
     if errors:
         raise errors[0]
 
@@ -258,6 +266,8 @@ def _progress(console: Console) -> Progress:
 def _waiting(console: Console, what: str) -> Iterator[None]:
     """Show that something goes on, and how long it took."""
     began = time.monotonic()
+    if not console.is_terminal:
+        console.print(f"{what} …")
     with console.status(f"{what} …"):
         yield
     console.print(f"{what}: {time.monotonic() - began:.1f} s")
@@ -265,12 +275,21 @@ def _waiting(console: Console, what: str) -> Iterator[None]:
 
 @contextmanager
 def _signals_end_the_demo() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the demo as Ctrl-C does: everything is taken down."""
+    """Let the first signal end the demo, and no other one break that off: everything is taken down.
+
+    Should that hang, kill -9 takes all processes along.
+    """
 
     def end(_number: int, _frame: FrameType | None) -> Never:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, end) for number in _ENDING}
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    if before[signal.SIGHUP] == signal.SIG_IGN:  # nohup keeps its promise
+        del before[signal.SIGHUP]
+    for number in before:
+        signal.signal(number, end)
     try:
         yield
     finally:

@@ -1,23 +1,32 @@
 """What topics there are: asked of Kafka when a link attaches, and remembered for a short while.
 
-Nothing here creates a topic: the question is put in the way that does not (DescribeTopics).
+The question goes to any broker that is connected: one that needs the controller would have no answer
+while that is away, when Kafka works all the same. It is put by a consumer that joins no group, since a
+consumer's question never creates a topic.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from bridge.kafka import failures
 from bridge.model.failures import Failure
 
 if TYPE_CHECKING:
+    from confluent_kafka.admin._metadata import ClusterMetadata
+
     from bridge.kafka.settings import Options
 
+QUESTIONS_AT_A_TIME: Final = 8
+"""How many topics are asked for at a time; one that does not answer should not hold the others up."""
+ALWAYS_THERE: Final = "__consumer_offsets"
+"""Asked for to see whether a broker answers; whatever it answers will do."""
 REMEMBERED_SECONDS: Final = 30.0
 REMEMBERED_TOPICS: Final = 10_000
 UNKNOWN_RETRY_SECONDS: Final = 0.3
@@ -40,9 +49,10 @@ class Catalog:
 
     def __init__(self, options: Options, timeout_ms: int) -> None:
         try:
-            self._admin = AdminClient(options)
+            self._client = Consumer({**options, "group.id": "catalog", "allow.auto.create.topics": False})
         except KafkaException as error:
             raise ValueError(f"librdkafka refuses the options: {error}") from error
+        self._places = asyncio.Semaphore(QUESTIONS_AT_A_TIME)
         self._timeout_seconds = timeout_ms / 1000
         self._loop = asyncio.get_running_loop()
         self._known: dict[str, tuple[float, Topic]] = {}
@@ -61,14 +71,13 @@ class Catalog:
 
     def poll(self) -> None:
         """Serve errors and logs."""
-        self._admin.poll(0)
+        self._client.poll(0)
 
     async def reachable(self, seconds: float) -> bool:
         """Tell whether a broker answers within so long."""
         try:
-            future = self._admin.describe_cluster(request_timeout=seconds)
-            await asyncio.wait_for(asyncio.wrap_future(future), seconds + 1)
-        except (KafkaException, TimeoutError):
+            await self._metadata(ALWAYS_THERE, seconds)
+        except KafkaException:
             return False
         return True
 
@@ -85,12 +94,35 @@ class Catalog:
 
     async def _ask_once(self, name: str) -> Topic | Failure:
         try:
-            futures = self._admin.describe_topics(
-                TopicCollection([name]), request_timeout=self._timeout_seconds
-            )
-            described = await asyncio.wait_for(asyncio.wrap_future(futures[name]), self._timeout_seconds + 1)
+            async with self._places:
+                topic = (await self._metadata(name, self._timeout_seconds)).topics[name]
         except KafkaException as error:
             return failures.classify_exception(error)
-        except TimeoutError:
-            return failures.classify(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 - librdkafka's local error codes begin with an underscore
-        return Topic(name, len(described.partitions))
+        if topic.error is not None:
+            return failures.classify(topic.error)
+        return Topic(name, len(topic.partitions))
+
+    async def _metadata(self, topic: str, seconds: float) -> ClusterMetadata:
+        future: asyncio.Future[ClusterMetadata] = self._loop.create_future()
+
+        def answer(metadata: ClusterMetadata | None, error: BaseException | None) -> None:
+            if future.done():
+                return
+            if metadata is not None:
+                future.set_result(metadata)
+            elif error is not None:
+                future.set_exception(error)
+
+        def ask() -> None:
+            metadata, failed = None, None
+            try:
+                metadata = self._client.list_topics(topic, seconds)
+            except Exception as error:  # noqa: BLE001 - handed over
+                failed = error
+            with suppress(RuntimeError):
+                # The loop may be gone: the process ends without waiting for an answer.
+                self._loop.call_soon_threadsafe(answer, metadata, failed)
+
+        # A daemon, unlike an executor's threads: the end of the process does not wait for it.
+        threading.Thread(target=ask, name="catalog", daemon=True).start()
+        return await future

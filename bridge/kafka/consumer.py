@@ -16,8 +16,7 @@ import threading
 import time
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -26,6 +25,7 @@ from bridge.kafka import failures
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bridge.kafka.contract import FeedEvents, FeedLog, FeedSettings
     from bridge.kafka.settings import Options
     from bridge.model.failures import Failure
 
@@ -36,59 +36,12 @@ PAUSE_AFTER_SECONDS: Final = 0.5
 PAUSED_POLL_SECONDS: Final = 0.3
 LOOP_ANSWER_SECONDS: Final = 5.0
 COMMIT_RETRY_SECONDS: Final = 0.2
+COMMIT_AGAIN_SECONDS: Final = 1.0
+COMMIT_ATTEMPTS_AT_END: Final = 3
 _REBALANCE_ERRORS: Final = frozenset(
     {"ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "_ASSIGNMENT_LOST"}
 )
 """Refusals of a commit that end with a rebalance, in which the consumer has to take part first."""
-
-
-class FeedEvents(Protocol):
-    """What a consumer tells its link, on the event loop's thread."""
-
-    def assigned(self, partitions: Sequence[int]) -> None:
-        """Report partitions that are the link's from now on."""
-
-    def consumed(self, records: Sequence[Any]) -> None:
-        """Hand over records."""
-
-    def revoking(self, partitions: Sequence[int], drained: Callable[[], None]) -> None:
-        """Announce partitions that go away; `drained` is called when none of them is in flight."""
-
-    def revoked(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Take partitions away; gives what to commit for them."""
-
-    def lost(self, partitions: Sequence[int]) -> None:
-        """Report partitions that somebody else has already."""
-
-    def committed(self, offsets: dict[int, int]) -> None:
-        """Report a commit that succeeded."""
-
-    def failed(self, failure: Failure) -> None:
-        """Report that the consumer cannot go on."""
-
-
-class FeedLog(Protocol):
-    """What a consumer tells operators, on the event loop's thread."""
-
-    def commit_failed(self, offsets: dict[int, int], failure: Failure) -> None:
-        """Report a commit that failed; the next one covers it."""
-
-    def rebalanced(self, kind: str, partitions: Sequence[int]) -> None:
-        """Report partitions that were assigned, revoked or lost."""
-
-    def broke(self, error: Exception) -> None:
-        """Report a defect that ended the link."""
-
-
-@dataclass(frozen=True, slots=True)
-class FeedSettings:
-    """How a link's consumer works. `commit_first` commits records before they are handed over."""
-
-    topic: str
-    options: Options
-    buffer_bytes: int
-    revoke_wait_seconds: float
-    commit_first: bool
 
 
 def check(options: Options) -> None:
@@ -117,6 +70,7 @@ class GroupFeed:
         self._handed_bytes = 0
         self._taken_bytes = 0
         self._to_commit: dict[int, int] = {}
+        self._commit_not_before = 0.0
         self._lock = threading.Lock()
         self._paused = False
         self._new_partitions = False
@@ -133,7 +87,12 @@ class GroupFeed:
     def start(self, events: FeedEvents) -> None:
         """Join the group."""
         self._events = events
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            # The system gives no more threads: nobody is to wait for this one.
+            self._set_stopped()
+            raise
 
     def allow(self, total: int) -> None:
         """Allow so many records to be handed over, counted since the start."""
@@ -193,8 +152,9 @@ class GroupFeed:
             self._wait_for_demand(consumer)
             return
         self._wanted_nothing_since = 0.0
-        if self._paused:
-            self._paused = False
+        if self._paused or self._new_partitions:
+            # librdkafka remembers that a partition was paused, also when it went away and came back.
+            self._paused = self._new_partitions = False
             consumer.resume(consumer.assignment())
         self._taken_away.clear()
         first = consumer.poll(POLL_SECONDS)
@@ -258,10 +218,20 @@ class GroupFeed:
     # ------------------------------------------------------------------ commits
 
     def _commit_pending(self, consumer: Consumer) -> None:
+        if not self._stopping and time.monotonic() < self._commit_not_before:
+            return
         with self._lock:
             offsets, self._to_commit = self._to_commit, {}
-        if offsets:
-            self._commit(consumer, offsets)
+        for _attempt in range(COMMIT_ATTEMPTS_AT_END if self._stopping else 1):
+            failure = self._commit(consumer, offsets) if offsets else None
+            if failure is None or not failure.retriable:
+                return
+            if self._stopping:
+                time.sleep(COMMIT_RETRY_SECONDS)
+        with self._lock:
+            self._commit_not_before = time.monotonic() + COMMIT_AGAIN_SECONDS
+            # For the next commit, or for the revoke that leaving the group brings.
+            self._to_commit = {**offsets, **self._to_commit}
 
     def _commit(self, consumer: Consumer, offsets: dict[int, int]) -> Failure | None:
         topic = self._settings.topic
@@ -332,7 +302,7 @@ class GroupFeed:
         try:
             offsets = answer.result(LOOP_ANSWER_SECONDS)
         except (TimeoutError, CancelledError):
-            return
+            offsets = {}
         with self._lock:
             # A link that was closed meanwhile has left its offsets here, and has none any more.
             left = {number: self._to_commit.pop(number) for number in numbers if number in self._to_commit}

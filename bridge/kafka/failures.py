@@ -53,7 +53,6 @@ _PERMANENT: Final[dict[str, str]] = {
 _SURELY_NOT_STORED: Final = frozenset(
     {
         "_QUEUE_FULL",
-        "_PURGE_QUEUE",
         "_RESOLVE",
         "_AUTHENTICATION",
         "_SSL",

@@ -142,12 +142,9 @@ class ReportPump:
         if self._timer is not None:
             self._timer.cancel()
 
-    async def drain(self, seconds: float) -> int:
-        """Wait until nothing is outstanding, at most so long. Gives what is left."""
-        deadline = self._loop.time() + seconds
-        while ((left := self._outstanding()) or self._ready) and self._loop.time() < deadline:  # noqa: ASYNC110 - librdkafka has no event to wait for
-            await asyncio.sleep(BUSY_POLL_SECONDS)
-        return left
+    def busy(self) -> bool:
+        """Tell whether anything is outstanding, or waits for a link to answer it."""
+        return bool(self._ready) or self._outstanding() > 0
 
     def _outstanding(self) -> int:
         return sum(producer.outstanding() for producer in self._producers)
@@ -156,18 +153,18 @@ class ReportPump:
         if self._closed:
             return
         self._busy = True
-        outstanding = 0
-        for producer in self._producers:
-            self._poll(producer)
-            left = producer.outstanding()
-            producer.awake = left > 0
-            outstanding += left
-        if self._ready:
+        try:
+            for producer in self._producers:
+                self._poll(producer)
+                producer.awake = producer.outstanding() > 0
             ready, self._ready = self._ready, []
             for link in ready:
                 self._flush(link)
-        self._busy = outstanding > 0 or bool(self._ready)
-        self._timer = self._loop.call_later(BUSY_POLL_SECONDS if self._busy else IDLE_POLL_SECONDS, self._run)
+        finally:
+            # Whatever happened, the next reports are served.
+            self._busy = self.busy()
+            seconds = BUSY_POLL_SECONDS if self._busy else IDLE_POLL_SECONDS
+            self._timer = self._loop.call_later(seconds, self._run)
 
     def _poll(self, producer: SharedProducer) -> None:
         try:

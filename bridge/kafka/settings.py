@@ -24,6 +24,8 @@ RECORD_OVERHEAD_BYTES: Final = 65536
 """Room for a record's key and headers beside the AMQP message's own size."""
 
 _LOGGER: Final = logging.getLogger("librdkafka")
+# What fails is told by error_cb as well, in a form that can be counted.
+_LOGGER.addFilter(lambda record: not record.getMessage().startswith("FAIL"))
 
 
 def _common(client: str, bootstrap_servers: str, on_error: ErrorSink) -> Options:

@@ -39,5 +39,7 @@ class AttachRequest:
     rcv_settle_mode: ReceiverSettleMode
     outcomes: frozenset[str] = field(default_factory=frozenset)
     dynamic: bool = False
+    browses: bool = False
+    filters: frozenset[str] = field(default_factory=frozenset)
     coordinator: bool = False
     max_message_size_bytes: int = 0

@@ -129,12 +129,15 @@ def record_skipped(connection: int, link: str, record: Mapping[str, object], why
     )
 
 
-def record_redelivered(connection: int, link: str, record: Mapping[str, object], why: Outcome) -> None:
-    """Report a record that will be sent again."""
+def records_redelivered(
+    connection: int, link: str, record: Mapping[str, object], count: int, why: Outcome
+) -> None:
+    """Report records that will be sent again; the last one is named."""
     _log.info(
-        "record redelivered",
+        "records redelivered",
         connection=connection,
         link=link,
+        count=count,
         **record,
         outcome=why.state.name.lower(),
     )
@@ -179,10 +182,17 @@ def commit_failed(
     )
 
 
-def kafka_error(client: str, name: str, description: str, *, fatal: bool) -> None:
-    """Report what librdkafka says of its connection to the cluster."""
+def kafka_error(client: str, name: str, description: str, *, fatal: bool, repeated: int) -> None:
+    """Report what librdkafka says of its connections, and how often it said so since the last time."""
     log = _log.error if fatal else _log.warning
-    log("kafka error", client=client, kafka_error=name, description=description, fatal=fatal)
+    log(
+        "kafka error",
+        client=client,
+        kafka_error=name,
+        description=description,
+        fatal=fatal,
+        repeated=repeated,
+    )
 
 
 def producer_rebuilt() -> None:

@@ -113,11 +113,24 @@ class SourceReporter:
 class SinkReporter:
     """Reports one sink link and its consumer. `on_end` is called when the link is over."""
 
-    def __init__(self, connection: int, link: str, topic: str, on_end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        connection: int,
+        link: str,
+        topic: str,
+        loop: asyncio.AbstractEventLoop,
+        on_end: Callable[[], None],
+    ) -> None:
         self._connection = connection
         self._link = link
         self._topic = topic
         self._on_end = on_end
+        self._redelivered: Burst[tuple[int, int, Outcome]] = Burst(
+            loop,
+            lambda count, last: events.records_redelivered(
+                connection, link, self._record(last[0], last[1]), count, last[2]
+            ),
+        )
 
     def attached(self, request: AttachRequest) -> None:
         """Report the link's opening."""
@@ -129,7 +142,7 @@ class SinkReporter:
 
     def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Report a record that will be sent again."""
-        events.record_redelivered(self._connection, self._link, self._record(partition, offset), outcome)
+        self._redelivered.add((partition, offset, outcome))
 
     def failed(self, failure: Failure) -> None:
         """Report what ended the consumer."""
@@ -149,6 +162,7 @@ class SinkReporter:
 
     def ended(self, accepted: int, unanswered: int) -> None:
         """Report the link's end."""
+        self._redelivered.flush()
         events.link_ended(
             self._connection,
             self._link,

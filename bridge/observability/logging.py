@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Literal
+from contextlib import suppress
+from typing import Literal, TextIO, cast
 
 import structlog
 
@@ -18,6 +19,19 @@ _SHARED: list[structlog.typing.Processor] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
     structlog.processors.StackInfoRenderer(),
 ]
+
+
+class _Stderr:
+    """Standard error, where a line that cannot be written is lost: nothing else may fail for it."""
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            return sys.stderr.write(text)
+        return 0
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
 
 
 def configure(level: Literal["debug", "info", "warning", "error"], form: Literal["json", "console"]) -> None:
@@ -42,7 +56,7 @@ def configure(level: Literal["debug", "info", "warning", "error"], form: Literal
     structlog.configure(
         processors=[*_SHARED, *renderer],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Stderr())),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)

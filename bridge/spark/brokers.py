@@ -69,7 +69,8 @@ def check_topics(
     try:
         admin = java.org.apache.kafka.clients.admin.AdminClient.create(settings)
         try:
-            known = set(admin.listTopics().names().get())
+            every = java.org.apache.kafka.clients.admin.ListTopicsOptions().listInternal(True)  # noqa: FBT003 - Java knows no names
+            known = set(admin.listTopics(every).names().get())
         finally:
             admin.close()
     except Py4JJavaError as error:

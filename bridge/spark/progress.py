@@ -23,7 +23,6 @@ class Figures:
     """Sums over the batches of one run. `reports` are Spark's, parsed from their JSON."""
 
     def __init__(self) -> None:
-        self.batches = 0
         self.rows = 0
         self.remaining = 0
         self.last_batch = -1
@@ -37,7 +36,6 @@ class Figures:
             self.last_batch = report["batchId"]
             self.remaining = sum(remaining(source) for source in report["sources"])
             if report["numInputRows"]:
-                self.batches += 1
                 self.rows += report["numInputRows"]
                 grew = True
         return grew

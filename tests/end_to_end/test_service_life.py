@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import signal
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+from proton import ConnectionException, LinkException, Message
+from proton.utils import BlockingConnection
 from support import load
 from support.clients import data, receive, send, values
 from support.processes import await_end, children
-from support.service import Service, running_service, wait_until
+from support.service import LIMIT_SECONDS, Service, running_service, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +36,34 @@ def test_sigterm_in_the_middle_of_a_run_loses_nothing(kafka: RealKafka, start_se
     accepted = sender.with_state(load.ACCEPTED)
     assert len(accepted) >= 5_000
     assert [record.value() for record in kafka.records(topic)] == accepted
+    (stopped,) = service.events("service stopped")
+    assert stopped["unacknowledged_records"] == 0
+
+
+def test_sigterm_answers_a_sender_that_waits_for_each_outcome(
+    kafka: RealKafka, start_service: StartService
+) -> None:
+    topic = kafka.create_topic()
+    service = start_service(kafka)
+    connection = BlockingConnection(f"amqp://127.0.0.1:{service.amqp_port}", timeout=LIMIT_SECONDS)
+    sender = connection.create_sender(topic)
+    accepted: list[bytes] = []
+
+    def send_one_after_the_other() -> None:
+        while True:
+            body = b"%d" % len(accepted)
+            sender.send(Message(body=body, inferred=True))
+            accepted.append(body)
+
+    with ThreadPoolExecutor(1) as thread:
+        sending = thread.submit(send_one_after_the_other)
+        wait_until(lambda: len(accepted) >= 100, "the first accepted messages")
+        service.signal(signal.SIGTERM)
+        with pytest.raises((ConnectionException, LinkException)):
+            sending.result(LIMIT_SECONDS)
+
+    assert service.exit_code() == 0
+    assert [record.value() for record in kafka.records(topic)] == accepted, "nothing is stored and not told"
     (stopped,) = service.events("service stopped")
     assert stopped["unacknowledged_records"] == 0
 

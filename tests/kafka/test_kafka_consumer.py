@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from bridge.kafka import consumer, settings
-from bridge.kafka.consumer import PAUSE_AFTER_SECONDS, FeedSettings, GroupFeed
+from bridge.kafka.consumer import PAUSE_AFTER_SECONDS, GroupFeed
+from bridge.kafka.contract import FeedSettings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

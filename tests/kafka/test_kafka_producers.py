@@ -179,7 +179,9 @@ def test_without_acknowledgement_only_errors_are_reported(kafka: RealKafka) -> N
         rig = Rig(kafka.bootstrap_servers, "0")
         for number in range(100):
             assert rig.produce(topic, b"%d" % number) is None
-        assert await rig.pump.drain(LIMIT_SECONDS) == 0
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while rig.pump.busy():  # noqa: ASYNC110 - librdkafka has no event to wait for
+                await asyncio.sleep(0.001)
         assert rig.produce(topic, b"no such partition", partition=99) is not None
         assert rig.reports.answered == []
 
@@ -314,12 +316,13 @@ def test_a_rebuilt_producer_works(kafka: RealKafka) -> None:
     assert [record.value() for record in kafka.records(topic)] == [b"before", b"after"]
 
 
-def test_drain_tells_what_is_left() -> None:
+def test_the_pump_is_busy_while_a_record_has_no_report() -> None:
     async def test() -> None:
         rig = Rig(NOBODY, options=QUIET)
+        assert not rig.pump.busy()
         assert rig.produce("topic", b"it goes nowhere") is None
 
-        assert await rig.pump.drain(0.05) == 1
+        assert rig.pump.busy()
         rig.pump.close()
 
     run(test)

@@ -16,6 +16,24 @@ def children(process_id: int) -> set[int]:
     return {pid for pid, (state, parent) in stats.items() if parent == process_id and state != "Z"}
 
 
+def descendants(process_id: int) -> set[int]:
+    """Return the ids of the running children of a process, of their children, and so on."""
+    found: set[int] = set()
+    parents = {process_id}
+    while parents:
+        parents = {child for parent in parents for child in children(parent)} - found
+        found |= parents
+    return found
+
+
+def command_line(process_id: int) -> str:
+    """Return the command of a process with its arguments; empty when it has ended."""
+    try:
+        return Path(f"/proc/{process_id}/cmdline").read_text().replace("\0", " ")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def is_running(process_id: int) -> bool:
     """Tell whether a process runs; one that only waits to be reaped by its parent does not."""
     state, _parent = _stat(process_id)

@@ -52,8 +52,10 @@ PERHAPS_STORED: Final = [
     "INVALID_PRODUCER_EPOCH",
     "_FATAL",
     "_PURGE_INFLIGHT",
+    # A batch that waits to be sent again is purged by the same name.
+    "_PURGE_QUEUE",
 ]
-SURELY_NOT_STORED: Final = ["_QUEUE_FULL", "_PURGE_QUEUE", "THROTTLING_QUOTA_EXCEEDED"]
+SURELY_NOT_STORED: Final = ["_QUEUE_FULL", "THROTTLING_QUOTA_EXCEEDED"]
 
 
 def error(name: str) -> KafkaError:
