@@ -85,9 +85,9 @@ _RESERVED: Final = ", ".join(
 _SECTIONS: Final = (names.BRIDGE_PREFIX, names.OPTIONAL_PREFIX)
 # `app.` stands before a name that means something else. Elsewhere, as in the `app.version` of
 # a record that never passed the bridge, it is part of the name.
+_REST: Final = "substr(name, 5)"
 _IS_ESCAPED: Final = (
-    f"({_has_prefix('name', *(f'app.{prefix}' for prefix in (*_SECTIONS, 'app.')))} "
-    f"OR (startswith(name, 'app.') AND substr(name, 5) IN ({_RESERVED})))"
+    f"(startswith(name, 'app.') AND ({_REST} IN ({_RESERVED}) OR {_has_prefix(_REST, *_SECTIONS, 'app.')}))"
 )
 # Such an `app.version` gives way where there is `app.app.version` too: both would be one entry, and
 # Spark's maps fail on a repeated key unless the session sets `spark.sql.mapKeyDedupPolicy`.
@@ -130,7 +130,7 @@ STEPS: Final[tuple[dict[str, str], ...]] = (
 
 _APPLICATION_PROPERTIES: Final = f"""\
 map_from_arrays(
-    transform(_application_names, name -> if({_IS_ESCAPED}, substr(name, 5), name)),
+    transform(_application_names, name -> if({_IS_ESCAPED}, {_REST}, name)),
     transform(_application_names, name -> {_utf8(_value_of("name"))}))"""
 _AMQP_TYPES: Final = """\
 map_from_arrays(

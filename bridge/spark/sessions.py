@@ -39,6 +39,7 @@ LogLevel = Literal["off", "error", "warn", "info", "debug"]
 
 _LOOPBACK: Final = "127.0.0.1"
 _END_SECONDS: Final = 20.0
+_FLUSH_SECONDS: Final = 1.0  # for its last words, which are in the pipe once Java is gone
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _ALWAYS_SAID: Final = "WARNING: Using incubator modules"
 _LOGGING: Final = Path(__file__).with_name("log4j2.properties")
@@ -160,6 +161,8 @@ class _Java:
         with _environment("JAVA_HOME", str(java_home())):
             gateway = self._launch(conf)
         self._process = gateway.proc
+        # Java deletes what is in it. Should this process be killed, it deletes the folder too.
+        gateway.jvm.java.io.File(str(self._folder)).deleteOnExit()
         if _DROPS_ARTIFACTS:
             gateway.jvm.System.setProperty("user.dir", str(Path.cwd()))
             gateway.jvm.org.apache.hadoop.fs.FileSystem.closeAll()
@@ -197,7 +200,7 @@ class _Java:
                 java.kill()
                 java.wait()
         if self._errors is not None:
-            self._errors.join(_END_SECONDS)  # has nothing to wait for once Java is gone
+            self._errors.join(_FLUSH_SECONDS)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
