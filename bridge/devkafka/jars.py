@@ -96,11 +96,18 @@ def ensure_jars(folder: Path | None = None) -> Path:
     when the cache cannot be written.
     """
     folder = cache_folder() if folder is None else folder
-    jars = pinned_jars()
-    if not folder.exists():
-        _fill(folder, jars)
-    verify(folder, jars)
+    ensure(folder, pinned_jars(), f"Apache Kafka {KAFKA_VERSION}")
     return folder
+
+
+def ensure(folder: Path, jars: Sequence[Jar], what: str) -> None:
+    """Make sure that `folder` holds exactly `jars`; fetch them if it does not exist yet.
+
+    `what` names them for the person who waits. Otherwise as `ensure_jars`.
+    """
+    if not folder.exists():
+        _fill(folder, jars, what)
+    verify(folder, jars)
 
 
 def verify(folder: Path, jars: Sequence[Jar]) -> None:
@@ -128,7 +135,7 @@ def find_ivy() -> Path:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise DevKafkaError(
-            "The broker's jars are not in the cache yet, and what fetches them is part of pyspark: "
+            "The jars are not in the cache yet, and what fetches them is part of pyspark: "
             "`pip install 'amqp-kafka-bridge[spark]'`"
         )
     folder = Path(spec.origin).with_name("jars")
@@ -153,7 +160,7 @@ def ivy_module(jars: Sequence[Jar]) -> str:
     )
 
 
-def _fill(folder: Path, jars: Sequence[Jar]) -> None:
+def _fill(folder: Path, jars: Sequence[Jar], what: str) -> None:
     """Fetch `jars` into a temporary folder, verify them there, and rename it to `folder`."""
     ivy, java = find_ivy(), find_java()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +173,7 @@ def _fill(folder: Path, jars: Sequence[Jar]) -> None:
         command = [str(java), f"-Divy.default.ivy.user.dir={work / 'ivy'}", "-jar", str(ivy)]
         command += ["-settings", str(settings), "-ivy", str(module)]
         command += ["-retrieve", f"{fetched}/[artifact]-[revision].[ext]"]
-        _run_ivy(command, work / "ivy.log", total=len(jars))
+        _run_ivy(command, work / "ivy.log", total=len(jars), what=what)
         verify(fetched, jars)
         publish(fetched, folder)
 
@@ -183,7 +190,7 @@ def publish(fetched: Path, folder: Path) -> None:
             raise
 
 
-def _run_ivy(command: list[str], log: Path, *, total: int) -> None:
+def _run_ivy(command: list[str], log: Path, *, total: int, what: str) -> None:
     """Run Ivy to its end and show its progress on standard error if that is a terminal.
 
     Raises DevKafkaError, with the end of what Ivy printed, when it fails or takes too long.
@@ -194,8 +201,8 @@ def _run_ivy(command: list[str], log: Path, *, total: int) -> None:
     try:
         running = launcher.spawn(command, log)
         try:
-            _show_progress(running, reader, total=total, deadline=deadline)
-            process.finish(running, deadline=deadline, name="Fetching the broker's jars")
+            _show_progress(running, reader, total=total, deadline=deadline, what=what)
+            process.finish(running, deadline=deadline, name=f"Fetching {what}")
         except DevKafkaError as error:
             raise DevKafkaError(f"{error}{_hint(log)}{process.tail(log)}") from None
         finally:
@@ -216,13 +223,13 @@ def _hint(log: Path) -> str:
 
 
 def _show_progress(
-    running: subprocess.Popen[bytes], reader: process.LogReader, *, total: int, deadline: float
+    running: subprocess.Popen[bytes], reader: process.LogReader, *, total: int, deadline: float, what: str
 ) -> None:
     """Follow Ivy's output until it ends or the deadline passes."""
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(f"Fetching Apache Kafka {KAFKA_VERSION}", total=total)
+        task = progress.add_task(f"Fetching {what}", total=total)
         while running.poll() is None and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
             lines = reader.new_lines()

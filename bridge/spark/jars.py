@@ -56,9 +56,7 @@ def connector_jars(environment: Mapping[str, str] | None = None) -> list[Path]:
     folder = cache_root(environment) / f"{Path(name).stem.replace('jars', 'spark')}-{digest}"
     jars = resolver.parse_table(table)
     try:
-        if not folder.exists():
-            resolver._fill(folder, jars)  # noqa: SLF001 - to become public
-        resolver.verify(folder, jars)
+        resolver.ensure(folder, jars, "Spark's Kafka connector")
     except (DevKafkaError, OSError) as error:  # not to be fetched, or not to be kept
         raise SparkSideError(str(error)) from None
     return [folder / jar.file_name for jar in jars]
