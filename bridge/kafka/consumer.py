@@ -94,6 +94,11 @@ class GroupFeed:
             self._set_stopped()
             raise
 
+    @property
+    def is_paused(self) -> bool:
+        """Tell whether it holds its partitions without reading them."""
+        return self._paused
+
     def allow(self, total: int) -> None:
         """Allow so many records to be handed over, counted since the start."""
         self._allowed = total

@@ -296,6 +296,29 @@ def test_partitions_that_come_to_a_paused_link_leave_none_paused(kafka: RealKafk
     run(test)
 
 
+def test_a_partition_that_was_paused_when_it_left_is_read_when_it_comes_back(kafka: RealKafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+
+    async def test() -> None:
+        first = Link(kafka, topic)
+        await until(lambda: first.partitions == {0, 1})
+        await until(lambda: first.feed.is_paused)
+        second = Link(kafka, topic)
+        await until(lambda: len(second.partitions) == 1)
+        await until(lambda: len(first.partitions) == 1)
+        first.feed.allow(1000)
+        await until(lambda: not first.feed.is_paused)
+
+        await second.stop()
+        await until(lambda: first.partitions == {0, 1})
+        for partition in (0, 1):
+            kafka.produce(topic, RECORDS[:10], partition=partition)
+        await until(lambda: len(first.values) == 20)
+        await first.stop()
+
+    run(test)
+
+
 def test_a_defect_of_the_link_is_told_to_it_alone(kafka: RealKafka, topic: str) -> None:
     def fail() -> None:
         raise RuntimeError("a defect")

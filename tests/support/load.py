@@ -64,7 +64,7 @@ class Sender(Connection):
         return [self.body(number) for number, found in enumerate(self.states) if found == state]
 
     def body(self, number: int) -> bytes:
-        """Return the body of the message that is the so-manieth of this sender."""
+        """Return the body of message `number`, counted from 0."""
         return b"%0*d" % (NUMBER_BYTES, self._first + number) + self._filler
 
     def is_done(self) -> bool:

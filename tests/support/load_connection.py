@@ -87,7 +87,10 @@ class Connection:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close() if kind is None else self.drop()
+        if kind is None:
+            self.close()
+        else:
+            self.drop()
 
     @property
     def seconds(self) -> float:
@@ -97,8 +100,8 @@ class Connection:
     def run(self, until: Callable[[], bool] | None = None) -> bool:
         """Work until all is done, which gives True, or until the condition holds, which gives False.
 
-        Raises PeerClosedError when the bridge ends the link or the connection, TimeoutError when
-        nothing happens any more.
+        Raises PeerClosedError when the bridge ends the link or the connection, ConnectionError when
+        the socket breaks, TimeoutError when nothing happens any more.
         """
         while True:
             self.work()
@@ -142,6 +145,7 @@ class Connection:
         """Do what can be done without the peer."""
 
     def is_done(self) -> bool:
+        """Tell whether `run` has reached its end."""
         raise NotImplementedError
 
     def handle(self, delivery: Any) -> None:  # noqa: ANN401 - a C pointer
@@ -149,6 +153,7 @@ class Connection:
         raise NotImplementedError
 
     def open_link(self, link: Any, mode: str) -> None:  # noqa: ANN401 - a C pointer
+        """Attach the one link."""
         lib.pn_link_set_snd_settle_mode(link, MODES[mode].snd)
         lib.pn_link_set_rcv_settle_mode(link, MODES[mode].rcv)
         lib.pn_link_open(link)
@@ -177,6 +182,7 @@ class Connection:
         self.flush()
 
     def flush(self) -> None:
+        """Write what the engine has to send; waits until the socket has taken it."""
         pending = lib.pn_transport_pending(self._transport)
         while pending > 0:
             count = lib.pn_transport_peek(self._transport, buffer, min(pending, BUFFER_BYTES))
