@@ -81,7 +81,7 @@ Record = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]] | None
 
 def from_kafka() -> dict[str, list[Record]]:
     """Give some records of each kind."""
-    to_record = native.message_to_record(native.NativeOptions())
+    to_record = native.message_to_record(native.MappingOptions())
     foreign = [("source", b"billing"), ("attempt", b"1")]
     return {
         "value": [(BODY, None, None)],
@@ -104,7 +104,7 @@ def microseconds(work: Callable[[], object], calls: int, seconds: float) -> floa
 def main(seconds: float) -> None:
     """Measure all cases and print them as a table."""
     table = Table("direction", "message", "µs")
-    to_record = native.message_to_record(native.NativeOptions())
+    to_record = native.message_to_record(native.MappingOptions())
     for name, messages in to_kafka().items():
 
         def convert(messages: list[bytes] = messages) -> None:
@@ -112,7 +112,7 @@ def main(seconds: float) -> None:
                 to_record(encoded)
 
         table.add_row("to Kafka", name, f"{microseconds(convert, len(messages), seconds):.2f}")
-    to_message = native.record_to_message("orders", "orders/group.id/billing", native.NativeOptions())
+    to_message = native.record_to_message("orders", "orders/group.id/billing", native.MappingOptions())
     for name, records in from_kafka().items():
 
         def deliver(records: list[Record] = records) -> None:

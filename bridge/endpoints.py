@@ -20,6 +20,7 @@ from bridge.kafka import settings as kafka_settings
 from bridge.kafka.consumer import GroupFeed
 from bridge.kafka.contract import FeedSettings
 from bridge.mapping import native
+from bridge.mapping.record import ANY_PARTITION
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure
@@ -29,7 +30,7 @@ from bridge.sink import policy as sink_policy
 from bridge.sink.link import SinkLimits, SinkLink
 from bridge.source import outcomes
 from bridge.source import policy as source_policy
-from bridge.source.link import ANY_PARTITION, SourceDoors, SourceLink, SourceRoute
+from bridge.source.link import SourceDoors, SourceLink, SourceRoute
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -73,7 +74,7 @@ class Endpoints:
         self.sources: set[SourceLink] = set()
         self.sinks: set[SinkLink] = set()
         self._feeds: set[asyncio.Future[None]] = set()
-        self._options = native.NativeOptions(now_ms=_now_ms)
+        self._options = native.MappingOptions(now_ms=_now_ms)
 
     def attach(self, connection: Connection, link: AnyLink) -> None:
         """Answer an attach, now or when Kafka has said what topic there is."""

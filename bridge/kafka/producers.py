@@ -73,6 +73,7 @@ class SharedProducer:
         key: bytes | None,
         headers: Headers | None,
         partition: int,
+        timestamp_ms: int,
         report: Report,
         /,
     ) -> Failure | None:
@@ -82,9 +83,9 @@ class SharedProducer:
             self._wake()
         try:
             if headers is None:
-                self._produce(topic, value, key, partition, report)
+                self._produce(topic, value, key, partition, report, None, timestamp_ms)
             else:
-                self._produce(topic, value, key, partition, report, headers=headers)  # type: ignore[arg-type] # lists are invariant; the client takes bytes
+                self._produce(topic, value, key, partition, report, None, timestamp_ms, headers)  # type: ignore[arg-type] # lists are invariant; the client takes bytes
         except (BufferError, KafkaException, TypeError, ValueError) as error:
             return failures.classify_exception(error)
         return None

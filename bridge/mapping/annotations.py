@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from bridge.codec import decode
 from bridge.mapping import names, type_hints
 from bridge.mapping.errors import MappingError
+from bridge.mapping.record import ANY_PARTITION, Headers
 from bridge.mapping.sections import (
     REMEMBERED,
-    Headers,
     Hints,
     annotation_name,
     check_count,
@@ -27,7 +27,7 @@ from bridge.mapping.to_text import CODES, READ, Reader
 from bridge.model import conditions
 
 if TYPE_CHECKING:
-    from bridge.mapping.options import NativeOptions
+    from bridge.mapping.options import MappingOptions
 
 Hop: TypeAlias = dict[str, object]
 """The annotations of an earlier passage: name to decoded value."""
@@ -35,8 +35,6 @@ Hop: TypeAlias = dict[str, object]
 Annotations: TypeAlias = tuple[Headers, Hints, bytes | None, int, Hop | None, bool]
 """Headers, hints, key, partition (-1: none), earlier passage, whether trace context is among
 them."""
-
-ANY_PARTITION: Final = -1
 
 _MAX_PARTITION: Final = 2**31 - 1
 _PARTITION_DIGITS: Final = 10
@@ -76,7 +74,7 @@ class AnnotationsReader:
     `read` gives must therefore not be modified.
     """
 
-    def __init__(self, options: NativeOptions) -> None:
+    def __init__(self, options: MappingOptions) -> None:
         self._options = options
         self._sections: dict[bytes, Annotations] = {}
         self._known: dict[bytes, _Entry] = {}
@@ -135,7 +133,7 @@ class AnnotationsReader:
         return entry, middle
 
 
-def _entry(key: str | int, code: int, options: NativeOptions) -> _Entry:
+def _entry(key: str | int, code: int, options: MappingOptions) -> _Entry:
     if isinstance(key, int):
         header = names.annotation_header(names.ANNOTATION_PREFIX, key)
         return header, header, READ[code], _hint(header, CODES[code]), None

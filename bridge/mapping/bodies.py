@@ -19,7 +19,7 @@ from bridge.mapping.type_hints import AMQP, ANNOTATION
 from bridge.model import conditions
 
 if TYPE_CHECKING:
-    from bridge.mapping.options import NativeOptions
+    from bridge.mapping.options import MappingOptions
 
 DATA: Final = b"\x00Su"
 SEQUENCE: Final = b"\x00Sv"
@@ -51,7 +51,7 @@ class BodyReader:
     May raise `to_text.MALFORMED`, and MappingError for a null value where none is allowed.
     """
 
-    def __init__(self, options: NativeOptions) -> None:
+    def __init__(self, options: MappingOptions) -> None:
         self._tombstones = options.tombstones
         self._json = options.value_as_json
 

@@ -19,7 +19,8 @@ from bridge.model import conditions
 
 if TYPE_CHECKING:
     from bridge.mapping.annotations import Hop
-    from bridge.mapping.sections import Headers, Hints
+    from bridge.mapping.record import Headers
+    from bridge.mapping.sections import Hints
 
 _PRIORITY: Final = "amqp.priority"
 _FILLED: Final = frozenset((*names.HEADER_FIELDS, "to", names.PARTITION_KEY)) - {_PRIORITY}

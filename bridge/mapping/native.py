@@ -34,13 +34,14 @@ The exceptions to the second: a header whose name holds a NUL (librdkafka could 
 from __future__ import annotations
 
 from bridge.mapping.errors import MappingError
-from bridge.mapping.options import NativeOptions
+from bridge.mapping.options import MappingOptions
+from bridge.mapping.record import Record
 from bridge.mapping.to_message import RecordToMessage, record_to_message
-from bridge.mapping.to_record import Record, message_to_record
+from bridge.mapping.to_record import message_to_record
 
 __all__ = [
     "MappingError",
-    "NativeOptions",
+    "MappingOptions",
     "Record",
     "RecordToMessage",
     "message_to_record",

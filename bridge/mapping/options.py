@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeOptions:
+class MappingOptions:
     """The choices of profile `native`, both ways.
 
     To Kafka:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.mapping.delivery_header import StoredHeader
-    from bridge.mapping.options import NativeOptions
+    from bridge.mapping.options import MappingOptions
 
 Step: TypeAlias = tuple[int, bytes, Writer]
 """The place of a header among the record's, the bytes that go before its value, its writer."""
@@ -86,7 +86,7 @@ def any_encoded(encoded: bytes | None) -> bytes | None:
 
 
 def compile_plan(
-    header_names: tuple[str, ...], types: bytes | None, address: str, options: NativeOptions, *, timed: bool
+    header_names: tuple[str, ...], types: bytes | None, address: str, options: MappingOptions, *, timed: bool
 ) -> Plan:
     """Work out the plan for records whose headers have these names, in this order.
 
@@ -97,7 +97,7 @@ def compile_plan(
 
 
 class _Compiler:
-    def __init__(self, header_names: tuple[str, ...], types: bytes | None, options: NativeOptions) -> None:
+    def __init__(self, header_names: tuple[str, ...], types: bytes | None, options: MappingOptions) -> None:
         self._names = header_names
         self._options = options
         self._plan = plan = Plan()

@@ -12,7 +12,7 @@ May raise `to_text.MALFORMED`, and MappingError.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bridge.codec import DecodeError, UByte, UInt, ULong, decode
 from bridge.mapping import names, type_hints
@@ -20,7 +20,9 @@ from bridge.mapping.errors import MappingError
 from bridge.mapping.to_text import CODES, READ, Reader
 from bridge.model import conditions
 
-Headers: TypeAlias = list[tuple[str, bytes | None]]
+if TYPE_CHECKING:
+    from bridge.mapping.record import Headers
+
 Hints: TypeAlias = list[bytes]
 
 REMEMBERED: Final = 2048

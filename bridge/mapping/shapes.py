@@ -17,16 +17,15 @@ from bridge.codec import decode
 from bridge.codec.names import TYPE_NAMES
 from bridge.mapping import names
 from bridge.mapping.annotations import KEY_RANKS
+from bridge.mapping.record import ARRIVAL_TIME
 from bridge.mapping.sections import annotation_name, list_frame, map_frame
 from bridge.mapping.to_text import READ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.mapping.sections import Headers
+    from bridge.mapping.record import Record
     from bridge.mapping.to_text import Reader
-
-    Record = tuple[bytes | None, bytes | None, Headers | None, int]
 
 REMEMBERED: Final = 256
 """How many shapes are remembered; all are forgotten when there are more."""
@@ -141,7 +140,7 @@ class Shape:
             else:
                 headers[place] = (name, read(text, 0)[0])
         self.hits += 1
-        return message[body_at:], key, headers or None, self._partition
+        return message[body_at:], key, headers or None, self._partition, ARRIVAL_TIME
 
 
 class Shapes:

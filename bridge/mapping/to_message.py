@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bridge.mapping.delivery_header import StoredHeader
-    from bridge.mapping.options import NativeOptions
+    from bridge.mapping.options import MappingOptions
 
 Texts: TypeAlias = tuple[bytes | None, ...]
 """The values of a record's headers, in their order; behind them the CreateTime, encoded."""
@@ -64,7 +64,7 @@ _pack_timestamp = Struct(">Bq").pack
 _pack_sizes = Struct(">II").pack
 
 
-def record_to_message(topic: str, address: str, options: NativeOptions) -> RecordToMessage:
+def record_to_message(topic: str, address: str, options: MappingOptions) -> RecordToMessage:
     """Make the function that maps records of `topic` to messages of a link with this address."""
     return RecordToMessage(topic, address, options)
 
@@ -75,7 +75,7 @@ class RecordToMessage:
     `damaged` counts the records with a hint that could not be read or did not fit its value.
     """
 
-    def __init__(self, topic: str, address: str, options: NativeOptions) -> None:
+    def __init__(self, topic: str, address: str, options: MappingOptions) -> None:
         self.damaged = 0
         self._address = address
         self._options = options

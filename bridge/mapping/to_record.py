@@ -7,12 +7,11 @@ empty properties, is recognised before that and costs next to nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from bridge.codec import DecodeError, Described, Symbol, ULong, decode
 from bridge.mapping import hop, names, sections, type_hints
 from bridge.mapping.annotations import (
-    ANY_PARTITION,
     Annotations,
     AnnotationsReader,
     Hop,
@@ -20,7 +19,8 @@ from bridge.mapping.annotations import (
 )
 from bridge.mapping.bodies import BodyReader
 from bridge.mapping.errors import MappingError
-from bridge.mapping.sections import ApplicationReader, HeaderReader, Headers, Hints
+from bridge.mapping.record import ANY_PARTITION, ARRIVAL_TIME, Headers, Record
+from bridge.mapping.sections import ApplicationReader, HeaderReader, Hints
 from bridge.mapping.shapes import Shapes
 from bridge.mapping.to_text import MALFORMED
 from bridge.model import conditions
@@ -28,10 +28,7 @@ from bridge.model import conditions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.mapping.options import NativeOptions
-
-Record: TypeAlias = tuple[bytes | None, bytes | None, Headers | None, int]
-"""Value, key, headers, partition (-1: the partitioner's choice). The list is not to be modified."""
+    from bridge.mapping.options import MappingOptions
 
 _HEADER: Final = b"\x00Sp"
 _DELIVERY_ANNOTATIONS: Final = b"\x00Sq"
@@ -76,7 +73,7 @@ _SECTIONS: Final = {
 }
 
 
-def message_to_record(options: NativeOptions) -> Callable[[bytes], Record]:
+def message_to_record(options: MappingOptions) -> Callable[[bytes], Record]:
     """Make the function that maps a whole encoded message to a record, for any number of links.
 
     The function raises MappingError: `amqp:decode-error` for bytes that are no AMQP message,
@@ -91,9 +88,9 @@ def message_to_record(options: NativeOptions) -> Callable[[bytes], Record]:
         try:
             if message[:4] == _DATA8:
                 if message[4] + 5 == len(message):
-                    return message[5:], None, None, ANY_PARTITION
+                    return message[5:], None, None, ANY_PARTITION, ARRIVAL_TIME
             elif message[:12] == _EMPTY_THEN_DATA8 and message[12] + 13 == len(message):
-                return message[13:], None, None, ANY_PARTITION
+                return message[13:], None, None, ANY_PARTITION, ARRIVAL_TIME
             return alike(message) or read(message)
         except MALFORMED as error:
             raise MappingError(conditions.DECODE_ERROR, f"the message is not valid AMQP: {error}") from error
@@ -104,7 +101,7 @@ def message_to_record(options: NativeOptions) -> Callable[[bytes], Record]:
 class _MessageReader:
     """Reads messages of all forms, and remembers what repeats in them."""
 
-    def __init__(self, options: NativeOptions) -> None:
+    def __init__(self, options: MappingOptions) -> None:
         self._options = options
         self.shapes = Shapes()
         self._read_header = HeaderReader().read
@@ -138,7 +135,7 @@ class _MessageReader:
             return self._come_back(value, (headers, hints, key, partition), annotated[4])
         if hints:
             headers.append((names.TYPES_HEADER, type_hints.write(hints)))
-        record = value, key, headers or None, partition
+        record = value, key, headers or None, partition, ARRIVAL_TIME
         if head_bytes > self._certain_bytes or len(headers) > self._headers_max:
             self._check_limits(headers)
         elif annotated is not None or len(headers) >= _WORTH_A_SHAPE:
@@ -206,7 +203,7 @@ class _MessageReader:
         elif hints:
             headers.append((names.TYPES_HEADER, type_hints.write(hints)))
         self._check_limits(headers)
-        return value, key, headers or None, found[3]
+        return value, key, headers or None, found[3], ARRIVAL_TIME
 
     def _check_limits(self, headers: Headers) -> None:
         limit = self._options.header_bytes_max

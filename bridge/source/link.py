@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from bridge.mapping.errors import MappingError
+from bridge.mapping.record import ANY_PARTITION, Headers, Record
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.source import outcomes
@@ -31,14 +32,9 @@ if TYPE_CHECKING:
 Delivery: TypeAlias = object
 """An opaque handle of the engine; hashable, valid until the link is closed or the delivery is settled."""
 
-Headers: TypeAlias = list[tuple[str, bytes | None]]
-Record: TypeAlias = tuple[bytes | None, bytes | None, Headers | None, int]
-"""Value, key, headers, partition (ANY_PARTITION leaves the choice to the partitioner)."""
-
 Report: TypeAlias = Callable[[object, object], None]
 """Called with the producer's error (None: stored) and the message."""
 
-ANY_PARTITION: Final = -1
 QUEUE_FULL: Final = "_QUEUE_FULL"
 
 
@@ -74,6 +70,7 @@ class Produce(Protocol):
         key: bytes | None,
         headers: Headers | None,
         partition: int,
+        timestamp_ms: int,
         report: Report,
         /,
     ) -> Failure | None:
@@ -177,7 +174,7 @@ class SourceLink:
             if record[3] not in {ANY_PARTITION, self._partition}:
                 self._refuse(delivery, settled, self._other_partition(record[3]))
                 return
-            record = (*record[:3], self._partition)
+            record = (*record[:3], self._partition, record[4])
         if settled:
             if self._settled_directly:
                 self._send_unacknowledged(record)

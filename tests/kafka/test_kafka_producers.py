@@ -109,6 +109,7 @@ class Rig:
             given.get("key"),
             given.get("headers"),
             given.get("partition", ANY),
+            given.get("timestamp_ms", 0),
             self.reports.report(given.get("name", value)),
         )
 
@@ -273,7 +274,7 @@ def test_a_link_that_fails_does_not_stop_the_others(kafka: RealKafka) -> None:
             raise defect_in_report
 
         for reports in (defective.report("first"), report_that_raises, rig.reports.report("second")):
-            assert rig.producer.produce(topic, b"value", None, None, ANY, reports) is None
+            assert rig.producer.produce(topic, b"value", None, None, ANY, 0, reports) is None
         await rig.reports.await_answers(1)
         await until(lambda: bool(defective.broken and rig.defects))
 

@@ -20,7 +20,7 @@ from support.amqp_values import (
 from bridge.codec import Described, Map, Symbol, Timestamp, UByte, decode, encode
 from bridge.mapping import names
 from bridge.mapping.errors import MappingError
-from bridge.mapping.native import NativeOptions, message_to_record, record_to_message
+from bridge.mapping.native import MappingOptions, message_to_record, record_to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,8 @@ Headers: TypeAlias = list[tuple[str, bytes | None]]
 
 ADDRESS = "orders/group.id/billing"
 TIME_MS = 1_700_000_000_123
-GENEROUS = NativeOptions(headers_max=100_000, header_bytes_max=100_000_000)
-AS_JSON = NativeOptions(headers_max=100_000, header_bytes_max=100_000_000, value_as_json=True)
+GENEROUS = MappingOptions(headers_max=100_000, header_bytes_max=100_000_000)
+AS_JSON = MappingOptions(headers_max=100_000, header_bytes_max=100_000_000, value_as_json=True)
 ALL_PROPERTIES = 13
 TO, CREATION_TIME = 2, 9
 
@@ -128,7 +128,7 @@ def test_a_message_that_is_stored_and_read_is_the_same_message(
         if value is not None
     ]
     assume(len({encode(name) for name, _ in message.annotations}) == len(message.annotations))
-    value, record_key, headers, partition = to_record(message.encoded())
+    value, record_key, headers, partition, _ = to_record(message.encoded())
     assert partition == -1
     damaged = to_message.damaged
     delivered = to_message(3, 17, 1, TIME_MS, record_key, value, headers, 0)
@@ -140,7 +140,7 @@ def test_a_message_that_is_stored_and_read_is_the_same_message(
 @hundreds
 @given(messages)
 def test_a_body_stored_as_json_is_the_same_body(message: Message) -> None:
-    value, _, headers, _ = to_json_record(message.encoded())
+    value, _, headers, _, _ = to_json_record(message.encoded())
     delivered = to_message(3, 17, 1, TIME_MS, None, value, headers, 0)
     assert Message(body=sections(delivered).body).encoded() == Message(body=message.body).encoded()
 
@@ -150,7 +150,7 @@ def test_a_body_stored_as_json_is_the_same_body(message: Message) -> None:
 def test_a_message_comes_back_a_second_time_unchanged(message: Message) -> None:
     record = to_record(message.encoded())
     delivered = to_message(3, 17, 1, TIME_MS, record[1], record[0], record[2], 0)
-    assert to_record(delivered) == (*record[:3], 3)
+    assert to_record(delivered) == (*record[:3], 3, 0)
 
 
 types_texts = st.sampled_from(
@@ -225,13 +225,13 @@ def test_a_record_that_is_read_and_stored_is_the_same_record(
 ) -> None:
     for options in (
         GENEROUS,
-        NativeOptions(foreign_headers="binary", now_ms=lambda: TIME_MS + 500, event_streams=True),
-        NativeOptions(foreign_headers="string", creation_time_from_record=False),
+        MappingOptions(foreign_headers="binary", now_ms=lambda: TIME_MS + 500, event_streams=True),
+        MappingOptions(foreign_headers="string", creation_time_from_record=False),
     ):
         read = record_to_message("orders", ADDRESS, options)
         message = read(3, 17, timestamp_type, TIME_MS, key, value, headers, delivery_count)
         stored = to_record(message)
-        assert stored == (value, key, headers or None, 3)
+        assert stored == (value, key, headers or None, 3, 0)
         # The plan, made with the first record, serves the second one as well.
         assert message == read(3, 17, timestamp_type, TIME_MS, key, value, headers, delivery_count)
 
@@ -246,7 +246,7 @@ def test_arbitrary_and_damaged_messages_are_a_record_or_a_mapping_error(
         if damaged:
             damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     try:
-        value, key, headers, _ = message_to_record(NativeOptions())(bytes(damaged))
+        value, key, headers, _, _ = message_to_record(MappingOptions())(bytes(damaged))
     except MappingError:
         return
     to_message(0, 0, 1, TIME_MS, key, value, headers, 0)
@@ -286,13 +286,13 @@ def test_what_was_read_before_changes_nothing(
     if data:  # the body of the messages that are compared with earlier ones
         message.body = [(DATA, b"body")]
         message.footer = []
-    experienced = message_to_record(NativeOptions())
+    experienced = message_to_record(MappingOptions())
     original = message.encoded()
     for _ in range(3):
-        assert outcome(experienced, original) == outcome(message_to_record(NativeOptions()), original)
+        assert outcome(experienced, original) == outcome(message_to_record(MappingOptions()), original)
     for place, byte in damage:
         damaged = bytearray(original)
         if damaged:
             damaged[place % len(damaged)] = byte
-        fresh = message_to_record(NativeOptions())
+        fresh = message_to_record(MappingOptions())
         assert outcome(experienced, bytes(damaged)) == outcome(fresh, bytes(damaged))

@@ -16,7 +16,7 @@ from support.source_port import NO_LEADER, TIMED_OUT, TOO_LARGE, UNDECODABLE, So
 
 from bridge.model.links import ReceiverSettleMode, SenderSettleMode
 from bridge.model.outcomes import DeliveryState
-from bridge.source.link import ANY_PARTITION
+from bridge.mapping.record import ANY_PARTITION
 from bridge.source.policy import SourcePolicy, choose
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import proton
 import pytest
 from confluent_kafka import Producer
 
-from bridge.mapping.native import NativeOptions, message_to_record
+from bridge.mapping.native import MappingOptions, message_to_record
 from bridge.spark import read_batch, read_stream, schema
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ NULL_BODY: Final = b"\x00Sw\x40"  # amqp-value null, which Proton does not send
 
 def stored(*messages: proton.Message | bytes) -> list[Record]:
     """Map messages, encoded or not, as the bridge does."""
-    to_record = message_to_record(NativeOptions())
+    to_record = message_to_record(MappingOptions())
     return [
         to_record(message if isinstance(message, bytes) else bytes(message.encode())) for message in messages
     ]
@@ -70,7 +70,7 @@ def produce(kafka: RealKafka, topic: str, records: Iterable[Record], **config: s
     if "transactional.id" in config:
         producer.init_transactions(SECONDS)
         producer.begin_transaction()
-    for value, key, headers, _ in records:
+    for value, key, headers, _, _ in records:
         producer.produce(topic, value, key, partition=0, headers=[*(headers or ())])
     assert producer.flush(SECONDS) == 0
     return producer
@@ -150,7 +150,7 @@ def test_every_property_and_structured_bodies(spark: SparkSession, kafka: RealKa
 def test_records_that_never_passed_the_bridge(spark: SparkSession, kafka: RealKafka) -> None:
     topic = kafka.create_topic()
     twice: list[tuple[str, bytes | None]] = [("k", b"1"), ("k", b"2"), ("app.version", b"3"), ("n", None)]
-    produce(kafka, topic, [(b"plain", None, None, 0), (b"\xff", b"\xff", twice, 0), (None, b"k", [], 0)])
+    produce(kafka, topic, [(b"plain", None, None, 0, 0), (b"\xff", b"\xff", twice, 0, 0), (None, b"k", [], 0, 0)])
     plain, headed, deleted = read(spark, kafka, topic)
     assert (plain["value_text"], plain["body_kind"], plain["tombstone"]) == ("plain", "data", False)
     assert (plain["headers"], plain["application_properties"]) == (None, {})
@@ -165,8 +165,8 @@ def test_records_that_never_passed_the_bridge(spark: SparkSession, kafka: RealKa
 
 def test_aborted_transactions_are_left_out(spark: SparkSession, kafka: RealKafka) -> None:
     topic = kafka.create_topic()
-    aborted = [(b"aborted", None, None, 0)]
-    committed = [(b"committed", None, None, 0)]
+    aborted = [(b"aborted", None, None, 0, 0)]
+    committed = [(b"committed", None, None, 0, 0)]
     produce(kafka, topic, aborted, **{"transactional.id": f"{topic}-1"}).abort_transaction(SECONDS)
     produce(kafka, topic, committed, **{"transactional.id": f"{topic}-2"}).commit_transaction(SECONDS)
     assert [row["value_text"] for row in read(spark, kafka, topic)] == ["committed"]

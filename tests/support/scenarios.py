@@ -16,11 +16,12 @@ from support.wire import SETTINGS, Pair, transfer
 
 from bridge.amqp.links import IncomingLink, OutgoingLink
 from bridge.kafka.failures import classify
+from bridge.mapping.record import ANY_PARTITION, ARRIVAL_TIME
 from bridge.sink import policy as sink_policy
 from bridge.sink.link import SinkLimits, SinkLink
 from bridge.source import outcomes
 from bridge.source import policy as source_policy
-from bridge.source.link import ANY_PARTITION, SourceDoors, SourceLink, SourceRoute
+from bridge.source.link import SourceDoors, SourceLink, SourceRoute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from proton import Receiver, Sender
 
     from bridge.amqp.contract import AnyLink
+    from bridge.mapping.record import Headers, Record
     from bridge.model.failures import Failure
     from bridge.model.outcomes import Outcome
-    from bridge.source.link import Headers, Record, Report
+    from bridge.source.link import Report
 
 CREDIT: Final = 4
 """The window of all sources here, prefetch or manual."""
@@ -118,6 +120,7 @@ class SourceStage:
         _key: bytes | None,
         _headers: Headers | None,
         _partition: int,
+        _timestamp_ms: int,
         report: Report,
         /,
     ) -> None:
@@ -132,6 +135,7 @@ class SourceStage:
         _key: bytes | None,
         _headers: Headers | None,
         _partition: int,
+        _timestamp_ms: int,
         _report: Report,
         /,
     ) -> None:
@@ -197,7 +201,7 @@ def _classify(error: object) -> Failure:
 
 
 def _to_record(payload: bytes) -> Record:
-    return payload, None, None, ANY_PARTITION
+    return payload, None, None, ANY_PARTITION, ARRIVAL_TIME
 
 
 def _symbols(*values: str) -> Array:

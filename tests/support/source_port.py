@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bridge.mapping.errors import MappingError
+from bridge.mapping.record import ANY_PARTITION, ARRIVAL_TIME, Headers, Record
 from bridge.model import conditions
 from bridge.model.failures import Failure, Stored
 from bridge.model.outcomes import ACCEPTED, DeliveryState, Outcome
 from bridge.source.link import (
-    ANY_PARTITION,
     QUEUE_FULL,
-    Headers,
-    Record,
     Report,
     SourceDoors,
     SourceLink,
@@ -175,6 +173,7 @@ class MemoryProducer:
         _key: bytes | None,
         _headers: Headers | None,
         partition: int,
+        _timestamp_ms: int,
         report: Report,
         /,
     ) -> Failure | None:
@@ -232,7 +231,7 @@ def to_record(payload: bytes) -> Record:
     if payload == UNDECODABLE:
         raise MappingError(conditions.DECODE_ERROR, "the message cannot be decoded")
     value, _, partition = payload.partition(b"@")
-    return value, None, None, int(partition) if partition else ANY_PARTITION
+    return value, None, None, int(partition) if partition else ANY_PARTITION, ARRIVAL_TIME
 
 
 def classify(error: object) -> Failure:

@@ -18,12 +18,12 @@ from bridge.codec import (
 )
 from bridge.mapping.annotations import Annotations, AnnotationsReader, target_partition
 from bridge.mapping.errors import MappingError
-from bridge.mapping.options import NativeOptions
+from bridge.mapping.options import MappingOptions
 
-PLAIN = NativeOptions()
+PLAIN = MappingOptions()
 
 
-def read(*pairs: tuple[object, object], options: NativeOptions = PLAIN) -> Annotations:
+def read(*pairs: tuple[object, object], options: MappingOptions = PLAIN) -> Annotations:
     encoded = b"?" + encode(Map([(Symbol(k) if isinstance(k, str) else k, v) for k, v in pairs]))
     reader = AnnotationsReader(options)
     annotations, stop = reader.read(encoded, 1)
@@ -86,7 +86,7 @@ def test_which_keys_are_stored_too() -> None:
 
 def test_a_partition_key_may_be_only_a_header() -> None:
     headers, _, key, *_ = read(
-        ("x-opt-partition-key", "p"), options=NativeOptions(key_from_partition_key=False)
+        ("x-opt-partition-key", "p"), options=MappingOptions(key_from_partition_key=False)
     )
     assert (headers, key) == ([("x-opt-partition-key", b"p")], None)
 
@@ -147,7 +147,7 @@ def test_what_is_no_partition_in_event_streams_is_refused(value: object) -> None
 
 
 def test_too_many_annotations_are_refused_before_they_are_read() -> None:
-    few = NativeOptions(headers_max=3)
+    few = MappingOptions(headers_max=3)
     assert len(read(*((f"x-opt-{n}", "x") for n in range(30)), options=few)[0]) == 30
     with pytest.raises(MappingError) as caught:
         AnnotationsReader(few).read(bytes.fromhex("d1000000ff" + "00000064"), 0)

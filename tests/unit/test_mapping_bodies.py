@@ -5,9 +5,9 @@ import pytest
 from bridge.codec import DecodeError, Described, Int, Map, Symbol, ULong, encode
 from bridge.mapping.bodies import BodyReader, write
 from bridge.mapping.errors import MappingError
-from bridge.mapping.options import NativeOptions
+from bridge.mapping.options import MappingOptions
 
-read = BodyReader(NativeOptions()).read
+read = BodyReader(MappingOptions()).read
 
 
 def section(code: int, content: object) -> bytes:
@@ -49,7 +49,7 @@ def test_a_body_ends_where_a_footer_begins() -> None:
 
 
 def test_a_map_as_json() -> None:
-    as_json = BodyReader(NativeOptions(value_as_json=True)).read
+    as_json = BodyReader(MappingOptions(value_as_json=True)).read
     encoded = section(0x77, Map([("a", Int(5))]))
     assert as_json(encoded, 0) == (b'{"a":{"$int":5}}', b"value;json", len(encoded))
     assert write(b'{"a":{"$int":5}}', b"value;json") == encoded
@@ -57,7 +57,7 @@ def test_a_map_as_json() -> None:
 
 
 def test_a_null_is_refused_where_tombstones_are() -> None:
-    deny = BodyReader(NativeOptions(tombstones=False)).read
+    deny = BodyReader(MappingOptions(tombstones=False)).read
     with pytest.raises(MappingError) as caught:
         deny(section(0x77, None), 0)
     assert caught.value.condition == "amqp:not-allowed"

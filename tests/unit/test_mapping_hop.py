@@ -9,7 +9,7 @@ from bridge.mapping import hop
 from bridge.mapping.errors import MappingError
 
 if TYPE_CHECKING:
-    from bridge.mapping.sections import Headers
+    from bridge.mapping.record import Headers
 
 CAME = {"x-opt-bridge.offset": Long(5)}
 

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.mapping.options import NativeOptions
+from bridge.mapping.options import MappingOptions
 from bridge.mapping.plans import TIME, Plan, any_encoded, as_it_is, compile_plan
 
 
 def plan(
-    *headers: str, types: bytes | None = None, timed: bool = False, options: NativeOptions | None = None
+    *headers: str, types: bytes | None = None, timed: bool = False, options: MappingOptions | None = None
 ) -> Plan:
-    return compile_plan(headers, types, "address", options or NativeOptions(), timed=timed)
+    return compile_plan(headers, types, "address", options or MappingOptions(), timed=timed)
 
 
 def test_headers_go_to_their_sections() -> None:
@@ -51,7 +51,7 @@ def test_the_address_comes_last_if_nothing_follows() -> None:
 
 
 def test_without_an_address_there_may_be_no_properties() -> None:
-    made = compile_plan((), None, "", NativeOptions(), timed=False)
+    made = compile_plan((), None, "", MappingOptions(), timed=False)
     assert (made.properties, made.property_end, made.property_count) == ([], b"", 0)
 
 
@@ -63,7 +63,7 @@ def test_a_record_of_others_gets_its_time() -> None:
     assert not plan("creation-time", timed=True).timed
     assert not plan("amqp.body", timed=True).timed
     assert not plan("amqp-types", types=b"v1;a=int", timed=True).timed
-    assert not plan("a", timed=True, options=NativeOptions(creation_time_from_record=False)).timed
+    assert not plan("a", timed=True, options=MappingOptions(creation_time_from_record=False)).timed
 
 
 def test_what_the_bridge_would_fill_in_is_marked_as_the_records_own() -> None:
@@ -140,7 +140,7 @@ def test_the_last_of_two_headers_counts() -> None:
 
 
 def test_headers_of_others_as_binary() -> None:
-    binary = NativeOptions(foreign_headers="binary")
+    binary = MappingOptions(foreign_headers="binary")
     [(_, _, writer)] = plan("a", options=binary).application
     assert writer(b"x") == b"\xa0\x01x"
     [(_, _, writer), _] = plan("a", "amqp.body", "b", options=binary).application

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from bridge.codec import DecodeError, Int, Map, Symbol, Timestamp, UByte, UInt, ULong, encode
@@ -7,7 +9,6 @@ from bridge.mapping.errors import MappingError
 from bridge.mapping.sections import (
     ApplicationReader,
     HeaderReader,
-    Headers,
     Hints,
     annotation_name,
     list_frame,
@@ -16,6 +17,9 @@ from bridge.mapping.sections import (
     read_properties,
 )
 from bridge.mapping.to_text import MALFORMED
+
+if TYPE_CHECKING:
+    from bridge.mapping.record import Headers
 
 
 def header(*fields: object) -> Headers:

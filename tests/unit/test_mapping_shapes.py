@@ -1,21 +1,25 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
 
 from bridge.codec import Described, Int, Long, Map, Symbol, Timestamp, ULong, encode
 from bridge.mapping.errors import MappingError
-from bridge.mapping.options import NativeOptions
+from bridge.mapping.options import MappingOptions
 from bridge.mapping.shapes import Shape, Shapes, learn
-from bridge.mapping.to_record import Record, message_to_record
+from bridge.mapping.to_record import message_to_record
+
+if TYPE_CHECKING:
+    from bridge.mapping.record import Record
 
 DATA = (0x75, b"body")
 
 
 def read_alone(message: bytes) -> Record:
     """Read a message as if it were the first one."""
-    return message_to_record(NativeOptions())(message)
+    return message_to_record(MappingOptions())(message)
 
 
 def encoded(*sections: tuple[int, object]) -> bytes:
@@ -69,7 +73,7 @@ def test_a_key_that_is_not_ascii_is_left_to_the_reader() -> None:
 
 def test_a_message_with_annotations_alone() -> None:
     keyed = [encoded((0x72, Map([(Symbol("x-opt-bridge.key"), key)])), DATA) for key in "ab"]
-    assert learnt(keyed[0]).record(keyed[1]) == (b"body", b"b", None, -1)
+    assert learnt(keyed[0]).record(keyed[1]) == (b"body", b"b", None, -1, 0)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +149,7 @@ def test_a_shape_that_is_worth_it_is_kept() -> None:
 
 
 def test_what_is_read_does_not_depend_on_what_was_read_before() -> None:
-    to_record = message_to_record(NativeOptions())
+    to_record = message_to_record(MappingOptions())
     messages = [typical(number, body=b"x" * number) for number in range(40)]
     messages += [typical(number, key=("x-opt-bridge.key", f"k{number}")) for number in range(40)]
     messages += [message.replace(b"region", b"legion") for message in messages]
@@ -154,7 +158,7 @@ def test_what_is_read_does_not_depend_on_what_was_read_before() -> None:
 
 
 def test_a_bad_message_among_good_ones_is_refused() -> None:
-    to_record = message_to_record(NativeOptions())
+    to_record = message_to_record(MappingOptions())
     for number in range(10):
         to_record(typical(number))
     with pytest.raises(MappingError, match="not valid AMQP"):

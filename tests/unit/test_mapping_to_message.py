@@ -17,7 +17,7 @@ from bridge.codec import (
     ULong,
     decode,
 )
-from bridge.mapping.options import NativeOptions
+from bridge.mapping.options import MappingOptions
 from bridge.mapping.to_message import RecordToMessage, record_to_message
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ TIME_MS = 1_700_000_000_123
 ADDRESS = "orders/group.id/billing"
 
 
-def converter(options: NativeOptions | None = None) -> RecordToMessage:
-    return record_to_message("orders", ADDRESS, options or NativeOptions())
+def converter(options: MappingOptions | None = None) -> RecordToMessage:
+    return record_to_message("orders", ADDRESS, options or MappingOptions())
 
 
 def sections(message: bytes) -> list[tuple[int, object]]:
@@ -51,7 +51,7 @@ def message(
     headers: Headers | None = None,
     *,
     key: bytes | None = None,
-    options: NativeOptions | None = None,
+    options: MappingOptions | None = None,
     timestamp_type: int = 1,
     delivery_count: int = 0,
 ) -> dict[int, object]:
@@ -66,7 +66,7 @@ def annotation(read: dict[int, object], name: str) -> object:
 
 
 def test_a_plain_record_byte_by_byte() -> None:
-    encoded = record_to_message("t", "a", NativeOptions())(3, 17, 1, 5, None, b"body", None, 0)
+    encoded = record_to_message("t", "a", MappingOptions())(3, 17, 1, 5, None, b"body", None, 0)
     by_hand = [
         "005370c0050441404041",
         "005372d1000000ce" + "0000000e",
@@ -143,9 +143,9 @@ def test_headers_of_others_are_strings_where_they_can_be() -> None:
 
 def test_headers_of_others_as_binary_or_as_strings() -> None:
     headers: Headers = [("a", b"x"), ("b", b"\xff"), ("c", None)]
-    binary = message(headers=headers, options=NativeOptions(foreign_headers="binary"))
+    binary = message(headers=headers, options=MappingOptions(foreign_headers="binary"))
     assert binary[APPLICATION] == Map([("a", b"x"), ("b", b"\xff"), ("c", None)])
-    strings = message(headers=headers, options=NativeOptions(foreign_headers="string"))
+    strings = message(headers=headers, options=MappingOptions(foreign_headers="string"))
     assert strings[APPLICATION] == Map([("a", "x"), ("b", "\ufffd"), ("c", None)])
 
 
@@ -194,36 +194,36 @@ def test_only_a_create_time_is_a_creation_time(timestamp_type: int) -> None:
 
 
 def test_a_creation_time_is_filled_in_only_where_it_is_wanted() -> None:
-    plain = message(options=NativeOptions(creation_time_from_record=False))
+    plain = message(options=MappingOptions(creation_time_from_record=False))
     assert plain[PROPERTIES] == [None, None, ADDRESS]
 
 
 def test_a_link_without_address_fills_in_no_to() -> None:
-    encoded = record_to_message("orders", "", NativeOptions())(3, 17, 0, 0, None, b"x", None, 0)
+    encoded = record_to_message("orders", "", MappingOptions())(3, 17, 0, 0, None, b"x", None, 0)
     assert [code for code, _ in sections(encoded)] == [HEADER, ANNOTATIONS, DATA]
 
 
 def test_a_ttl_is_shortened_by_the_age_of_the_record() -> None:
     headers: Headers = [("amqp.ttl", b"1000")]
-    young = NativeOptions(now_ms=lambda: TIME_MS + 400)
+    young = MappingOptions(now_ms=lambda: TIME_MS + 400)
     assert message(headers=headers, options=young)[HEADER] == [True, None, UInt(600), True]
-    early = NativeOptions(now_ms=lambda: TIME_MS - 400)
+    early = MappingOptions(now_ms=lambda: TIME_MS - 400)
     assert message(headers=headers, options=early)[HEADER] == [True, None, UInt(1000), True]
     assert message(headers=headers)[HEADER] == [True, None, UInt(1000), True]
 
 
 def test_an_expired_record_is_delivered_or_skipped() -> None:
     headers: Headers = [("amqp.ttl", b"1000")]
-    old = NativeOptions(now_ms=lambda: TIME_MS + 1000)
+    old = MappingOptions(now_ms=lambda: TIME_MS + 1000)
     assert message(headers=headers, options=old)[HEADER] == [True, None, UInt(0), True]
-    skipping = NativeOptions(now_ms=lambda: TIME_MS + 1000, expired="skip")
+    skipping = MappingOptions(now_ms=lambda: TIME_MS + 1000, expired="skip")
     assert converter(skipping)(3, 17, 1, TIME_MS, None, b"x", headers, 0) == b""
     assert converter(skipping)(3, 17, 1, TIME_MS, None, b"x", [("amqp.ttl", b"1001")], 0) != b""
     assert converter(skipping)(3, 17, 1, TIME_MS, None, b"x", None, 1) != b""
 
 
 def test_event_streams_annotate_the_delivery() -> None:
-    read = message(options=NativeOptions(event_streams=True), headers=[("amqp.da.a", b"\x54\x05")])
+    read = message(options=MappingOptions(event_streams=True), headers=[("amqp.da.a", b"\x54\x05")])
     assert read[DELIVERY] == Map(
         [
             (Symbol("a"), Int(5)),

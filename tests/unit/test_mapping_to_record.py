@@ -17,10 +17,10 @@ from bridge.codec import (
     encode,
 )
 from bridge.mapping.errors import MappingError
-from bridge.mapping.options import NativeOptions
+from bridge.mapping.options import MappingOptions
 from bridge.mapping.to_record import message_to_record
 
-to_record = message_to_record(NativeOptions())
+to_record = message_to_record(MappingOptions())
 
 DATA = (0x75, b"body")
 
@@ -36,9 +36,9 @@ def symbols(pairs: dict[str, object]) -> Map:
 @pytest.mark.parametrize("size", [0, 1, 255, 256, 70_000])
 def test_a_message_of_one_data_section_is_its_bytes(size: int) -> None:
     body = b"x" * size
-    assert to_record(message((0x75, body))) == (body, None, None, -1)
-    assert to_record(message((0x70, []), (0x73, []), (0x75, body))) == (body, None, None, -1)
-    assert to_record(message((0x70, [None]), (0x72, Map()), (0x75, body))) == (body, None, None, -1)
+    assert to_record(message((0x75, body))) == (body, None, None, -1, 0)
+    assert to_record(message((0x70, []), (0x73, []), (0x75, body))) == (body, None, None, -1, 0)
+    assert to_record(message((0x70, [None]), (0x72, Map()), (0x75, body))) == (body, None, None, -1, 0)
 
 
 def test_the_typical_message_byte_by_byte() -> None:
@@ -62,11 +62,12 @@ def test_the_typical_message_byte_by_byte() -> None:
             ("amqp-types", b"v1;n=int"),
         ],
         -1,
+        0,
     )
 
 
 def test_every_section_in_order() -> None:
-    value, key, headers, partition = to_record(
+    value, key, headers, partition, _ = to_record(
         message(
             (0x70, [None, UByte(7)]),
             (0x71, symbols({"event-streams-target-partition": Symbol("9")})),
@@ -101,14 +102,14 @@ def test_a_group_id_is_the_last_resort_for_a_key() -> None:
     grouped = (0x73, [*[None] * 10, "g"])
     assert to_record(message(grouped, DATA))[1] == b"g"
     assert to_record(message((0x72, symbols({"x-opt-partition-key": "p"})), grouped, DATA))[1] == b"p"
-    never = message_to_record(NativeOptions(key_from_group_id=False))
-    assert never(message(grouped, DATA)) == (b"body", None, [("group-id", b"g")], -1)
+    never = message_to_record(MappingOptions(key_from_group_id=False))
+    assert never(message(grouped, DATA)) == (b"body", None, [("group-id", b"g")], -1, 0)
 
 
 def test_delivery_annotations_are_dropped_unless_they_are_to_be_kept() -> None:
     annotated = message((0x71, symbols({"a": Int(5)})), DATA)
-    assert to_record(annotated) == (b"body", None, None, -1)
-    keeping = message_to_record(NativeOptions(keep_delivery_annotations=True))
+    assert to_record(annotated) == (b"body", None, None, -1, 0)
+    keeping = message_to_record(MappingOptions(keep_delivery_annotations=True))
     assert keeping(annotated)[2] == [("amqp.da.a", b"\x54\x05")]
 
 
@@ -142,8 +143,8 @@ def test_descriptors_of_other_forms_are_understood(form: str) -> None:
 
 
 def test_no_body_at_all() -> None:
-    assert to_record(b"") == (b"", None, [("amqp.body", b"none")], -1)
-    assert to_record(message((0x70, []))) == (b"", None, [("amqp.body", b"none")], -1)
+    assert to_record(b"") == (b"", None, [("amqp.body", b"none")], -1, 0)
+    assert to_record(message((0x70, []))) == (b"", None, [("amqp.body", b"none")], -1, 0)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_what_is_no_message_is_refused(encoded: bytes) -> None:
 
 
 def test_too_many_headers_are_refused() -> None:
-    strict = message_to_record(NativeOptions(headers_max=3))
+    strict = message_to_record(MappingOptions(headers_max=3))
     assert len(strict(message((0x74, Map([(n, "x") for n in "abc"])), DATA))[2] or ()) == 3
     with pytest.raises(MappingError, match="makes 4 headers, 3 are allowed") as caught:
         strict(message((0x74, Map([(n, "x") for n in "abcd"])), DATA))
@@ -188,7 +189,7 @@ def test_too_many_headers_are_refused() -> None:
 
 
 def test_too_large_headers_are_refused() -> None:
-    strict = message_to_record(NativeOptions(header_bytes_max=100))
+    strict = message_to_record(MappingOptions(header_bytes_max=100))
     assert strict(message((0x74, Map([("a", "x" * 99)])), DATA))[2] == [("a", b"x" * 99)]
     with pytest.raises(MappingError, match="makes 101 bytes of headers, 100 are allowed") as caught:
         strict(message((0x74, Map([("a", "x" * 100)])), DATA))
@@ -197,7 +198,7 @@ def test_too_large_headers_are_refused() -> None:
 
 
 def test_a_list_of_many_data_sections_counts_as_a_header() -> None:
-    strict = message_to_record(NativeOptions(header_bytes_max=3000))
+    strict = message_to_record(MappingOptions(header_bytes_max=3000))
     with pytest.raises(MappingError, match="bytes of headers"):
         strict(message(*[(0x75, b"")] * 2000))
 
@@ -231,4 +232,5 @@ def test_what_python_proton_sends() -> None:
             ("amqp-types", b"v1;message-id=uuid;a=long;b=null;c=symbol"),
         ],
         -1,
+        0,
     )
