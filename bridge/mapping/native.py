@@ -28,7 +28,8 @@ of a
   come back as the symbols that they should have been; a data section may have its length in 1 or 4
   bytes.
 
-The exceptions to the second: a header whose name holds a NUL (librdkafka could not carry it).
+The exceptions to the second: a header whose name holds a NUL (librdkafka could not carry it), and a
+value in tagged JSON, which is written as such only with `value_as_json`.
 """
 
 from __future__ import annotations

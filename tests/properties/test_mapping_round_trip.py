@@ -230,7 +230,9 @@ def test_a_record_that_is_read_and_stored_is_the_same_record(
     ):
         read = record_to_message("orders", ADDRESS, options)
         message = read(3, 17, timestamp_type, TIME_MS, key, value, headers, delivery_count)
-        stored = to_record(message)
+        # A value in JSON comes back as such where the route writes JSON.
+        in_json = ("amqp.body", b"value;json") in headers
+        stored = (to_json_record if in_json else to_record)(message)
         assert stored == (value, key, headers or None, 3, 0)
         # The plan, made with the first record, serves the second one as well.
         assert message == read(3, 17, timestamp_type, TIME_MS, key, value, headers, delivery_count)
