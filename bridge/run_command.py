@@ -11,6 +11,8 @@ import click
 import uvloop
 
 from bridge.config import ConfigError, Settings, resolve
+from bridge.config.routes import Routes
+from bridge.config.routes_file import load_routes
 from bridge.observability import logging
 from bridge.service import Service
 
@@ -56,10 +58,13 @@ def run(config_file: Path | None, *, embedded: bool, topics: tuple[str, ...]) ->
     """  # noqa: D301 - it is the help text, and \b marks a paragraph for click
     try:
         resolution = resolve(config_file, os.environ)
+        settings = resolution.settings
+        routes = Routes()
+        if settings.routes.file is not None:
+            routes = load_routes(Path(settings.routes.file), settings)
     except ConfigError as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_CONFIGURATION)
-    settings = resolution.settings
     logging.configure(settings.log.level, settings.log.format)
     servers = settings.kafka.bootstrap_servers
     contradiction = _contradiction(servers, embedded=embedded, topics=topics)
@@ -70,7 +75,7 @@ def run(config_file: Path | None, *, embedded: bool, topics: tuple[str, ...]) ->
         try:
             if servers is None:
                 servers = _embedded_kafka(stack, topics)
-            uvloop.run(_serve(settings, servers))
+            uvloop.run(_serve(settings, servers, routes))
         except (OSError, RuntimeError, ValueError) as error:
             click.echo(f"the bridge could not start: {error}", err=True)
             for doubt in resolution.doubts:
@@ -107,5 +112,5 @@ def _embedded_kafka(stack: contextlib.ExitStack, topics: tuple[str, ...]) -> str
     return servers
 
 
-async def _serve(settings: Settings, bootstrap_servers: str) -> None:
-    await Service(settings, bootstrap_servers).run()
+async def _serve(settings: Settings, bootstrap_servers: str, routes: Routes) -> None:
+    await Service(settings, bootstrap_servers, routes).run()

@@ -10,27 +10,36 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bridge import __version__
 from bridge.amqp.contract import EngineSettings
 from bridge.amqp.listener import Listener
+from bridge.config import ConfigError
+from bridge.config.routes_file import load_routes
 from bridge.endpoints import Endpoints, KafkaClients
 from bridge.kafka import consumer
 from bridge.kafka import settings as kafka_settings
+from bridge.kafka.availability import KafkaAvailability
 from bridge.kafka.catalog import Catalog
-from bridge.kafka.producers import ReportPump, SharedProducer
+from bridge.kafka.pool import PoolSettings, ProducerPool
+from bridge.kafka.producers import ReportPump
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.observability import events
 from bridge.observability.connections import ConnectionReporter
 from bridge.observability.health import ManagementServer
 from bridge.observability.kafka import KafkaErrorReporter
+from bridge.source.budget import ByteBudget
+from bridge.throttle import Throttle
 
 if TYPE_CHECKING:
     from bridge.config import Settings
+    from bridge.config.routes import Routes
 
-HEALTH_CHECK_SECONDS: Final = 3.0
+POLL_SECONDS: Final = 3.0
+"""How often errors and logs of the catalog's client are served."""
 LAST_FRAMES_SECONDS: Final = 0.2
 """How long peers have to take the last frames before the process ends."""
 
@@ -42,18 +51,19 @@ class Service:
     `run` returns when a signal ended it.
     """
 
-    def __init__(self, settings: Settings, bootstrap_servers: str) -> None:
+    def __init__(self, settings: Settings, bootstrap_servers: str, routes: Routes) -> None:
         self._settings = settings
         self._bootstrap_servers = bootstrap_servers
         self._loop = asyncio.get_running_loop()
         self._stop_asked = self._loop.create_future()
         self._stopping = False
-        self._reachable: bool | None = None
-        self._health: asyncio.Task[None] | None = None
+        self._watches: list[asyncio.Task[None]] = []
         self._management: ManagementServer | None = None
         self._kafka_errors = KafkaErrorReporter()
         self._clients = self._make_clients()
-        self._endpoints = Endpoints(settings, self._clients, self._kafka_errors.report)
+        # A quarter is for what settled senders sent: it waits in a queue of its own.
+        budget = ByteBudget(settings.source.budget_bytes * 3 // 4)
+        self._endpoints = Endpoints(settings, self._clients, routes, budget, self._kafka_said)
         amqp = settings.amqp
         self._listener = Listener(
             EngineSettings(
@@ -63,10 +73,12 @@ class Service:
                 channel_max=amqp.channel_max,
                 idle_timeout_ms=amqp.idle_timeout_ms,
                 session_window_bytes=amqp.session_window_bytes,
+                dialect=settings.errors.dialect,
             ),
             ConnectionReporter(),
             self._endpoints.attach,
         )
+        self._throttle = Throttle(budget, self._listener)
 
     # ------------------------------------------------------------------ life
 
@@ -74,6 +86,7 @@ class Service:
         """Serve until SIGTERM or SIGINT, then shut down."""
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop, number.name)
+        self._loop.add_signal_handler(signal.SIGHUP, self.reload)
         await self.start()
         reason = await self._stop_asked
         await self._shut_down(reason)
@@ -83,10 +96,23 @@ class Service:
         if not self._stop_asked.done():
             self._stop_asked.set_result(reason)
 
+    def reload(self) -> None:
+        """Read the routes again; those in force stay if the file is wrong."""
+        file = self._settings.routes.file
+        if file is None:
+            events.routes_refused("", ["routes.file is not set: there is nothing to read again"])
+            return
+        try:
+            routes = load_routes(Path(file), self._settings)
+        except ConfigError as error:
+            events.routes_refused(file, [str(problem) for problem in error.problems])
+        else:
+            events.routes_loaded(file, len(routes.rules), self._endpoints.reroute(routes))
+
     async def start(self) -> None:
         """Open the ports: clients may connect."""
         clients, settings = self._clients, self._settings
-        clients.pump.start([clients.acknowledged, clients.unacknowledged])
+        clients.pump.start()
         try:
             amqp_port = await self._listener.start(settings.amqp.host, settings.amqp.port)
         except OSError as error:
@@ -101,7 +127,10 @@ class Service:
                     f"management.host and management.port (BRIDGE_MANAGEMENT_PORT): {error}"
                 ) from error
             management = f"{settings.management.host}:{port}"
-        self._health = self._loop.create_task(self._watch_kafka())
+        self._watches = [
+            self._loop.create_task(clients.availability.watch()),
+            self._loop.create_task(self._poll_catalog()),
+        ]
         events.service_started(
             __version__, f"{settings.amqp.host}:{amqp_port}", management, self._bootstrap_servers
         )
@@ -130,8 +159,9 @@ class Service:
         )
         await self._endpoints.feeds_stopped(max(1.0, deadline - self._loop.time()))
         await asyncio.sleep(LAST_FRAMES_SECONDS)
-        if self._health is not None:
-            self._health.cancel()
+        for watch in self._watches:
+            watch.cancel()
+        self._throttle.close()
         if self._management is not None:
             await self._management.stop()
         clients.pump.close()
@@ -140,66 +170,56 @@ class Service:
     # ------------------------------------------------------------------ parts
 
     def _make_clients(self) -> KafkaClients:
-        kafka, servers = self._settings.kafka, self._bootstrap_servers
+        kafka, servers, settings = self._settings.kafka, self._bootstrap_servers, self._settings
         pump = ReportPump(events.report_handling_failed)
-
-        def shared(acks: str) -> SharedProducer:
-            return SharedProducer(
-                kafka_settings.producer(
-                    servers,
-                    {**kafka.common, **kafka.producer},
-                    acks=acks,
-                    message_max_bytes=self._settings.amqp.max_message_size_bytes,
-                    on_error=self._producer_failed,
-                ),
-                pump.wake,
-            )
-
+        budget_bytes = settings.source.budget_bytes
+        pool = ProducerPool(
+            PoolSettings(
+                servers,
+                {**kafka.common, **kafka.producer},
+                settings.amqp.max_message_size_bytes,
+                {"all": budget_bytes, "1": budget_bytes, "0": budget_bytes // 4},
+            ),
+            pump,
+            self._kafka_said,
+            events.producer_rebuilt,
+        )
+        for acks in (kafka.acks, "0"):
+            pool.get(acks)
         consumer.check(
             kafka_settings.consumer(
                 servers,
                 {**kafka.common, **kafka.consumer},
                 group="amqp-kafka-bridge",
-                queue_bytes=self._settings.sink.buffer_bytes,
-                on_error=self._kafka_errors.report,
+                queue_bytes=settings.sink.buffer_bytes,
+                on_error=self._kafka_said,
             )
         )
-        return KafkaClients(
-            bootstrap_servers=servers,
-            acknowledged=shared(kafka.acks),
-            unacknowledged=shared("0"),
-            pump=pump,
-            catalog=Catalog(
-                kafka_settings.admin(servers, kafka.common, on_error=self._kafka_errors.report),
-                kafka.metadata_timeout_ms,
-            ),
+        catalog = Catalog(
+            kafka_settings.admin(servers, kafka.common, on_error=self._kafka_said),
+            kafka.metadata_timeout_ms,
+            events.topic_limits_unknown,
         )
+        availability = KafkaAvailability(catalog.reachable)
+        availability.subscribe(lambda available: events.kafka_reachable(reachable=available))
+        return KafkaClients(servers, pool, pump, catalog, availability)
 
-    def _producer_failed(self, client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001 - ErrorSink
+    def _kafka_said(self, client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001 - ErrorSink
         self._kafka_errors.report(client, name, description, fatal)
-        if fatal:
-            # Not from within its own callback.
-            self._loop.call_soon_threadsafe(self._rebuild_producer)
+        if client == "producer":
+            self._clients.availability.kafka_said(client, name, description, fatal)
 
-    def _rebuild_producer(self) -> None:
-        self._clients.acknowledged.rebuild()
-        events.producer_rebuilt()
+    async def _poll_catalog(self) -> None:
+        while True:
+            self._clients.catalog.poll()
+            await asyncio.sleep(POLL_SECONDS)
 
     # ------------------------------------------------------------------ health
-
-    async def _watch_kafka(self) -> None:
-        while True:
-            reachable = await self._clients.catalog.reachable(HEALTH_CHECK_SECONDS)
-            self._clients.catalog.poll()
-            if reachable != self._reachable:
-                self._reachable = reachable
-                events.kafka_reachable(reachable=reachable)
-            await asyncio.sleep(HEALTH_CHECK_SECONDS)
 
     def _problems(self) -> list[str]:
         problems = []
         if self._stopping:
             problems.append("the service is shutting down")
-        if not self._reachable:
+        if not self._clients.availability.available:
             problems.append(f"no broker of {self._bootstrap_servers} answers")
         return problems

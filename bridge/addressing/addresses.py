@@ -13,7 +13,7 @@ from typing import Final
 
 from bridge.addressing import names
 from bridge.addressing.errors import AddressError
-from bridge.model.conditions import NOT_IMPLEMENTED
+from bridge.model.conditions import FORMER_NO_GROUP, INVALID_FIELD, NOT_IMPLEMENTED
 
 GROUP: Final = "/group.id/"
 PARTITION: Final = "/Partitions/"
@@ -86,9 +86,11 @@ def _no_group(address: str) -> AddressError:
                 " group, as in: orders/group.id/billing",
             )
     topic = names.topic(address)  # raises the error of a wrong topic, which comes first
-    return names.invalid(
+    return AddressError(
+        INVALID_FIELD,
         "a receiver's address names its consumer group; write"
-        f" {topic}{GROUP}<group>, as in: orders/group.id/billing"
+        f" {topic}{GROUP}<group>, as in: orders/group.id/billing",
+        FORMER_NO_GROUP,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from bridge.amqp.links import IncomingLink, Link, OutgoingLink
 
 if TYPE_CHECKING:
-    from bridge.model.conditions import Condition
+    from bridge.model.conditions import Condition, Dialect
 
 AnyLink: TypeAlias = IncomingLink | OutgoingLink
 
@@ -29,6 +29,7 @@ class EngineSettings:
     channel_max: int
     idle_timeout_ms: int
     session_window_bytes: int
+    dialect: Dialect = "amqp"
 
 
 class EngineEvents(Protocol):

@@ -46,6 +46,7 @@ class Engine:
         self._settings = settings
         self._events = events
         self._on_change = on_change
+        self.dialect = settings.dialect
         self.congested = False
         """The socket takes no more for now; set by the owner."""
         self.peer_container_id = ""
@@ -160,6 +161,21 @@ class Engine:
             return deadline_ms
         return min(deadline_ms or self._opening_deadline_ms, self._opening_deadline_ms)
 
+    def tolerate_silence(self, *, tolerates: bool) -> None:
+        """Stop, or begin again, to give up a peer that sends nothing: what it sends is not being read."""
+        timeout_ms = 0 if tolerates else self._settings.idle_timeout_ms
+        lib.pn_transport_set_idle_timeout(self._transport, timeout_ms)
+
+    def assembles(self) -> bool:
+        """Tell whether a message has arrived in part."""
+        return any(
+            isinstance(link, IncomingLink) and link.assembling is not None for link in self._links.values()
+        )
+
+    def takes_messages(self) -> bool:
+        """Tell whether the peer may send messages: whether it has a link to the bridge."""
+        return any(isinstance(link, IncomingLink) for link in self._links.values())
+
     def close(self, condition: Condition) -> None:
         """Close the connection for a reason; its links end with it."""
         if self._closing:
@@ -167,7 +183,7 @@ class Engine:
         self._closing = True
         for link in list(self._links.values()):
             link.end()
-        native.write_condition(lib.pn_connection_condition(self._connection), condition)
+        native.write_condition(lib.pn_connection_condition(self._connection), condition, self.dialect)
         # A close says nothing unless an open went before it.
         lib.pn_connection_open(self._connection)
         lib.pn_connection_close(self._connection)

@@ -83,14 +83,10 @@ def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:
     if link.discards:
         _discard(link, delivery)
         return
-    if _aborted(delivery):
-        link.assembling = None
-        link.presettled = delivery
-        _advance(pointer)
-        _settle(delivery)
-        link.handler.aborted()
-        return
     parts = link.assembling
+    if _aborted(delivery):
+        _give_up(link, delivery)
+        return
     if parts is None:
         parts = link.assembling = bytearray()
     if len(parts) + count > link.max_message_size_bytes:
@@ -99,6 +95,7 @@ def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:
         link.oversized()
         _discard(link, delivery)
         return
+    before = len(parts)
     while count > 0:
         taken = _recv(pointer, _scratch, min(count, SCRATCH_BYTES))
         if taken <= 0:
@@ -106,7 +103,10 @@ def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:
         count -= taken
         parts += _view[:taken]
     if _partial(delivery):
+        link.handler.arriving(len(parts) - before)
         return
+    if before:
+        link.handler.arriving(-before)
     link.assembling = None
     _advance(pointer)
     if _settled(delivery):
@@ -115,6 +115,17 @@ def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:
         _settle(delivery)
     else:
         link.handler.transferred(delivery, bytes(parts), False)  # noqa: FBT003 - positional: the hot path
+
+
+def _give_up(link: IncomingLink, delivery: CData) -> None:
+    """Forget what has arrived of a message that its sender aborted."""
+    if link.assembling:
+        link.handler.arriving(-len(link.assembling))
+    link.assembling = None
+    link.presettled = delivery
+    _advance(link.pointer)
+    _settle(delivery)
+    link.handler.aborted()
 
 
 def _discard(link: IncomingLink, delivery: CData) -> None:

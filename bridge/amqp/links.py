@@ -44,6 +44,9 @@ class IncomingHandler(LinkHandler, Protocol):
     def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None:  # noqa: FBT001 - positional: the hot path
         """Take one whole message."""
 
+    def arriving(self, change_bytes: int, /) -> None:
+        """Count bytes of a message of several frames; all are taken back when it is whole or given up."""
+
     def aborted(self) -> None:
         """Take notice of a transfer that was given up."""
 
@@ -66,6 +69,7 @@ class _NotOpenYet:
 
     def batch_ended(self) -> None: ...
     def close(self) -> None: ...
+    def arriving(self, change_bytes: int, /) -> None: ...
     def aborted(self) -> None: ...
     def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None: ...  # noqa: FBT001 - positional: the hot path
     def settled(self, delivery: CData, /) -> None: ...
@@ -149,7 +153,7 @@ class Link:
         self._end_locally(condition)
 
     def _end_locally(self, condition: Condition) -> None:
-        native.write_condition(lib.pn_link_condition(self.pointer), condition)
+        native.write_condition(lib.pn_link_condition(self.pointer), condition, self.engine.dialect)
         lib.pn_link_close(self.pointer)
         self._renew_window()
         self.engine.changed()
@@ -237,7 +241,7 @@ class IncomingLink(Link):
     def answer(self, delivery: CData, outcome: Outcome, *, settle: bool) -> None:
         """Send an outcome."""
         if not self.ended:
-            native.write_outcome(delivery, outcome)
+            native.write_outcome(delivery, outcome, self.engine.dialect)
             if settle:
                 hot_path.settle(delivery)
             self.engine.changed()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from bridge.model.conditions import Condition
 
 WRITE_BUFFER_BYTES: Final = 1 << 18
+CATCH_UP_SECONDS: Final = 1.0
+"""How long after a pause the bytes that waited in the socket have to arrive, before silence counts again."""
 
 
 class ConnectionEvents(Protocol):
@@ -50,6 +52,9 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._flush_asked = False
         self._timer: asyncio.TimerHandle | None = None
+        self._reads = True
+        self._may_finish = False
+        """It may read on, until the message that it is in the middle of is whole."""
         self.engine = Engine(listener.settings, self, self._ask_flush)
 
     # ------------------------------------------------------------------ asyncio's side
@@ -70,6 +75,8 @@ class Connection(asyncio.Protocol):
         self._flush_asked = True
         self.engine.receive(data)
         self._flush()
+        if self._listener.reading_stopped:
+            self.stop_reading()
 
     def eof_received(self) -> None:
         """Give the end of input to the engine; the socket is closed after what is left was sent."""
@@ -119,6 +126,39 @@ class Connection(asyncio.Protocol):
         """Close the connection for a reason."""
         if self._transport is not None:
             self.engine.close(condition)
+
+    # ------------------------------------------------------------------ back-pressure
+
+    def stop_reading(self) -> None:
+        """Read no more from a peer that sends messages: there is no room for them."""
+        if self._transport is None or not self._reads or not self.engine.takes_messages():
+            return
+        if self._may_finish and self.engine.assembles():
+            return
+        self._may_finish = self._reads = False
+        self.engine.tolerate_silence(tolerates=True)
+        self._transport.pause_reading()
+
+    def start_reading(self) -> None:
+        """Read again."""
+        self._may_finish = False
+        if self._transport is None or self._reads:
+            return
+        self._reads = True
+        self._transport.resume_reading()
+        self._loop.call_later(CATCH_UP_SECONDS, self._caught_up)
+
+    def finish_message(self) -> bool:
+        """Read on until the message that has arrived in part is whole; False if there is none."""
+        if self._reads or not self.engine.assembles():
+            return self._may_finish
+        self.start_reading()
+        self._may_finish = True
+        return True
+
+    def _caught_up(self) -> None:
+        if self._transport is not None and self._reads:
+            self.engine.tolerate_silence(tolerates=False)
 
     # ------------------------------------------------------------------ inside
 
@@ -170,6 +210,7 @@ class Listener:
         self.attach = attach
         self.connections: set[Connection] = set()
         self.loop = asyncio.get_running_loop()
+        self.reading_stopped = False
         self._server: asyncio.Server | None = None
         self._count = 0
 
@@ -187,6 +228,22 @@ class Listener:
         """Take no new connections; those that exist go on."""
         if self._server is not None:
             self._server.close()
+
+    def stop_reading(self) -> None:
+        """Read no more from connections that send messages, those that come later included."""
+        self.reading_stopped = True
+        for connection in self.connections:
+            connection.stop_reading()
+
+    def start_reading(self) -> None:
+        """Read again from all."""
+        self.reading_stopped = False
+        for connection in self.connections:
+            connection.start_reading()
+
+    def finish_one_message(self) -> None:
+        """Let one connection read until the message that it is in the middle of is whole."""
+        any(connection.finish_message() for connection in self.connections)
 
     def end_links(self) -> None:
         """Take nothing more on any link, and send nothing more but what is under way."""

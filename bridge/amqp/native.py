@@ -7,18 +7,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bridge.model.conditions import Condition
+from bridge.model.conditions import Condition, Dialect
 from bridge.model.links import AttachRequest, ReceiverSettleMode, SenderSettleMode
 from bridge.model.outcomes import DeliveryState, Outcome
 from cproton_ffi import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bridge.amqp.contract import EngineSettings
 
 CData: TypeAlias = Any
 """A pointer into proton; equal and hashable by its address."""
+
+Scalar: TypeAlias = str | int | bool
+
+OFFERED_CAPABILITIES: Final = ("ANONYMOUS-RELAY",)
+"""What the connection can do beyond the core; Qpid JMS looks for this one."""
+
+_INTEGERS: Final = {
+    lib.PN_UBYTE: lib.pn_data_get_ubyte,
+    lib.PN_BYTE: lib.pn_data_get_byte,
+    lib.PN_USHORT: lib.pn_data_get_ushort,
+    lib.PN_SHORT: lib.pn_data_get_short,
+    lib.PN_UINT: lib.pn_data_get_uint,
+    lib.PN_INT: lib.pn_data_get_int,
+    lib.PN_ULONG: lib.pn_data_get_ulong,
+    lib.PN_LONG: lib.pn_data_get_long,
+}
 
 _SENDER_MODES: Final = {mode.value: mode for mode in SenderSettleMode}
 _RECEIVER_MODES: Final = {mode.value: mode for mode in ReceiverSettleMode}
@@ -32,6 +48,7 @@ def make_connection(settings: EngineSettings) -> tuple[CData, CData, CData]:
         lib.pn_connection_properties(connection),
         {"product": "amqp-kafka-bridge", "version": settings.product_version},
     )
+    put_symbols(lib.pn_connection_offered_capabilities(connection), OFFERED_CAPABILITIES)
     lib.pn_transport_set_server(transport)
     lib.pn_sasl_allowed_mechs(lib.pn_sasl(transport), b"ANONYMOUS")
     lib.pn_transport_require_auth(transport, False)  # noqa: FBT003 - a C function
@@ -104,6 +121,48 @@ def keys(data: CData) -> frozenset[str]:
     return frozenset(found)
 
 
+def scalars(data: CData) -> dict[str, Scalar]:
+    """Read the scalars among the `fields` that a peer sent (core 2.8.14): text, whole numbers, booleans."""
+    if not data:  # a null pointer: proton makes none where nothing came
+        return {}
+    lib.pn_data_rewind(data)
+    if not lib.pn_data_next(data) or lib.pn_data_type(data) != lib.PN_MAP:
+        return {}
+    found: dict[str, Scalar] = {}
+    lib.pn_data_enter(data)
+    while lib.pn_data_next(data):
+        key = _scalar(data)
+        if not lib.pn_data_next(data):
+            break
+        value = _scalar(data)
+        if isinstance(key, str) and value is not None:
+            found[key] = value
+    lib.pn_data_exit(data)
+    return found
+
+
+def _scalar(data: CData) -> Scalar | None:
+    kind = lib.pn_data_type(data)
+    if kind == lib.PN_SYMBOL:
+        return _unpack(lib.pn_data_get_symbol(data)).decode("ascii", "replace")
+    if kind == lib.PN_STRING:
+        return _unpack(lib.pn_data_get_string(data)).decode("utf-8", "replace")
+    if kind == lib.PN_BOOL:
+        return bool(lib.pn_data_get_bool(data))
+    read = _INTEGERS.get(kind)
+    return None if read is None else int(read(data))
+
+
+def put_symbols(data: CData, names: Sequence[str]) -> None:
+    """Write an array of symbols."""
+    lib.pn_data_clear(data)
+    lib.pn_data_put_array(data, False, lib.PN_SYMBOL)  # noqa: FBT003 - a C function
+    lib.pn_data_enter(data)
+    for name in names:
+        lib.pn_data_put_symbol(data, _span(name))
+    lib.pn_data_exit(data)
+
+
 def put_fields(data: CData, fields: Mapping[str, str | int | bool]) -> None:
     """Write an AMQP map with symbol keys (the type `fields`, core 2.8.14)."""
     lib.pn_data_clear(data)
@@ -122,11 +181,12 @@ def put_fields(data: CData, fields: Mapping[str, str | int | bool]) -> None:
     lib.pn_data_exit(data)
 
 
-def write_condition(target: CData, condition: Condition | None) -> None:
+def write_condition(target: CData, condition: Condition | None, dialect: Dialect = "amqp") -> None:
     """Write an error into a connection's, session's, link's or disposition's local condition."""
     lib.pn_condition_clear(target)
     if condition is None:
         return
+    condition = condition.for_wire(dialect=dialect)
     lib.pn_condition_set_name(target, condition.name.encode())
     lib.pn_condition_set_description(target, condition.description.encode())
     put_fields(lib.pn_condition_info(target), condition.info)
@@ -142,11 +202,11 @@ def read_condition(source: CData) -> Condition | None:
     )
 
 
-def write_outcome(delivery: CData, outcome: Outcome) -> None:
+def write_outcome(delivery: CData, outcome: Outcome, dialect: Dialect = "amqp") -> None:
     """Set a delivery's local outcome; the caller settles, or not."""
     local = lib.pn_delivery_local(delivery)
     if outcome.state is DeliveryState.REJECTED:
-        write_condition(lib.pn_disposition_condition(local), outcome.condition)
+        write_condition(lib.pn_disposition_condition(local), outcome.condition, dialect)
     elif outcome.state is DeliveryState.MODIFIED:
         lib.pn_disposition_set_failed(local, outcome.delivery_failed)
         lib.pn_disposition_set_undeliverable(local, outcome.undeliverable_here)
@@ -190,6 +250,7 @@ def read_attach(link: CData, container_id: str) -> AttachRequest:
             lib.pn_link_remote_rcv_settle_mode(link), ReceiverSettleMode.FIRST
         ),
         outcomes=symbols(lib.pn_terminus_outcomes(source)),
+        properties=scalars(lib.pn_link_remote_properties(link)),
         dynamic=bool(lib.pn_terminus_is_dynamic(ours)),
         browses=lib.pn_terminus_get_distribution_mode(source) == lib.PN_DIST_MODE_COPY,
         filters=keys(lib.pn_terminus_filter(source)),

@@ -10,25 +10,33 @@ from bridge.config.problems import ConfigError, Problem
 from bridge.config.resolve import Resolution, load, resolve
 from bridge.config.settings import (
     AmqpSettings,
+    DeduplicationSettings,
+    ErrorsSettings,
     KafkaSettings,
     LogSettings,
     ManagementSettings,
+    RoutesSettings,
     Settings,
     ShutdownSettings,
     SinkSettings,
+    SourceSettings,
 )
 
 __all__ = [
     "AmqpSettings",
     "ConfigError",
+    "DeduplicationSettings",
+    "ErrorsSettings",
     "KafkaSettings",
     "LogSettings",
     "ManagementSettings",
     "Problem",
     "Resolution",
+    "RoutesSettings",
     "Settings",
     "ShutdownSettings",
     "SinkSettings",
+    "SourceSettings",
     "load",
     "resolve",
 ]

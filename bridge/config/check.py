@@ -1,4 +1,4 @@
-"""What a configuration amounts to, in rows: each option, its value, and where that comes from. Pure."""
+"""What a configuration amounts to, in rows: each option and route, and where it comes from. Pure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from bridge.config.redaction import shown
 
 if TYPE_CHECKING:
     from bridge.config.resolve import Resolution
+    from bridge.config.routes import Routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,24 @@ class Row:
     value: str
     origin: str
     is_default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRow:
+    """One route: its pattern, its topic, what else it says, and where that is, for people."""
+
+    match: str
+    topic: str
+    says: str
+    origin: str
+
+
+def route_rows(routes: Routes) -> list[RouteRow]:
+    """Return the routes in the order in which they are tried."""
+    return [
+        RouteRow(rule.route.match or "", rule.topic or "as addressed", rule.says, str(rule.route.place))
+        for rule in routes.rules
+    ]
 
 
 def rows(resolution: Resolution) -> list[Row]:

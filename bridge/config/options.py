@@ -76,7 +76,11 @@ def written(value: Value | None) -> str:
 
 SECTIONS: Final = {
     "amqp": "AMQP clients",
+    "source": "From AMQP senders to Kafka",
+    "deduplication": "Duplicates that senders make when they send again",
+    "routes": "What differs by address",
     "sink": "From Kafka to AMQP receivers (of each link)",
+    "errors": "What AMQP peers are told of failures",
     "kafka": "Kafka",
     "management": "Probes over HTTP",
     "log": "Log, on standard error",
@@ -148,6 +152,48 @@ OPTIONS: Final = (
         " order among both, 'acks0' does not wait for Kafka.",
     ),
     Option(
+        "source.budget.bytes",
+        Whole(1_048_576, 1_099_511_627_776, _BYTES),
+        "How much the messages of all senders that wait for Kafka may take together, 1 KiB for each"
+        " besides its own size. Credit is given accordingly; beyond it sockets are not read.",
+    ),
+    Option(
+        "source.outcomes",
+        Choice(("listed", "all")),
+        "To whom a failure that may pass is told as 'released' or 'modified': to peers that list these"
+        " outcomes in their attach, or to all. Others are told 'rejected', as some clients take an"
+        " outcome that they do not know for success.",
+    ),
+    Option(
+        "deduplication.topic",
+        Text(249),
+        "The topic in which routes that suppress duplicates remember what was stored. The bridge makes"
+        " it if it may.",
+    ),
+    Option(
+        "deduplication.partitions",
+        Whole(1, 10_000),
+        "How many partitions that topic is made with.",
+    ),
+    Option(
+        "deduplication.links.max",
+        Whole(1, 100_000),
+        "How many links of this process may suppress duplicates; each has a producer of its own.",
+    ),
+    Option(
+        "deduplication.transaction.timeout.ms",
+        Whole(1000, 900_000, _MS),
+        "After how long Kafka aborts what a bridge left open that is gone. It must not be longer than"
+        " the broker's transaction.max.timeout.ms.",
+    ),
+    Option(
+        "routes.file",
+        Text(4096),
+        "A YAML file that says for which addresses the bridge uses another topic, mapping, acks or limits"
+        " (docs/routes.md). It is read again on SIGHUP. Without one, all addresses are served alike.",
+        example="routes.yaml",
+    ),
+    Option(
         "sink.buffer.records",
         Whole(1, 1_000_000, _RECORDS),
         "How many records are read ahead for one receiver.",
@@ -183,6 +229,12 @@ OPTIONS: Final = (
         "sink.redelivery.backoff.ms",
         Whole(0, 60_000, _MS),
         "The pause before a released or modified record is delivered again.",
+    ),
+    Option(
+        "errors.dialect",
+        Choice(("amqp", "strimzi")),
+        "The names of conditions that peers are told: AMQP's own, or 'io.strimzi:...' as the bridge that"
+        " came before said, where it had one. The info of a condition has that one in either case.",
     ),
     Option(
         "kafka.bootstrap.servers",

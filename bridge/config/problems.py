@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """A line of a properties file; the first is 1. An entry over several lines is at its first."""
+    """A line of a file, and the column if it is known; the first is 1. What has several is at its first."""
 
     path: Path
     line: int
+    column: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.path} line {self.line}"
+        column = "" if self.column is None else f" column {self.column}"
+        return f"{self.path} line {self.line}{column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,9 @@ class Problem:
     nearest: str | None = None
 
     def __str__(self) -> str:
-        # A message about several keys names them all.
-        key = None if self.key is None or self.key in self.message else self.key
+        # A message about several keys names them all; a key without a dot may just be a word of it.
+        named = self.key is not None and "." in self.key and self.key in self.message
+        key = None if named else self.key
         parts = [str(part) for part in (self.place, key) if part is not None]
         advice = "" if self.nearest is None else f"; did you mean {self.nearest}?"
         return printable(": ".join([*parts, f"{self.message}{advice}"]))
@@ -87,11 +90,11 @@ class ConfigError(Exception):
         return "\n".join([head, *(f"  {problem}" for problem in self.problems)])
 
 
-def _reading_order(problem: Problem) -> tuple[int, int]:
+def _reading_order(problem: Problem) -> tuple[int, int, int]:
     match problem.place:
         case None:  # the file as a whole
-            return 0, 0
-        case FileLine(line=line):
-            return 1, line
+            return 0, 0, 0
+        case FileLine(line=line, column=column):
+            return 1, line, column or 0
         case Variable():
-            return 2, 0
+            return 2, 0, 0

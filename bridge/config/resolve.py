@@ -17,12 +17,16 @@ from bridge.config.problems import ConfigError, Entry, Problem
 from bridge.config.redaction import PassThrough, is_secret
 from bridge.config.settings import (
     AmqpSettings,
+    DeduplicationSettings,
+    ErrorsSettings,
     KafkaSettings,
     LogSettings,
     ManagementSettings,
+    RoutesSettings,
     Settings,
     ShutdownSettings,
     SinkSettings,
+    SourceSettings,
 )
 
 if TYPE_CHECKING:
@@ -186,7 +190,11 @@ def _settings(
 
     return Settings(
         amqp=AmqpSettings(**section("amqp")),
+        source=SourceSettings(**section("source")),
+        deduplication=DeduplicationSettings(**section("deduplication")),
+        routes=RoutesSettings(**section("routes")),
         sink=SinkSettings(**section("sink")),
+        errors=ErrorsSettings(**section("errors")),
         kafka=KafkaSettings(
             **section("kafka"),
             common=PassThrough(pass_through["common"]),

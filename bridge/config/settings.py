@@ -39,6 +39,43 @@ class AmqpSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """How messages travel from AMQP senders to Kafka. The budget is that of the process."""
+
+    budget_bytes: int = 268_435_456
+    """What all senders' messages that wait for Kafka may take together."""
+    outcomes: Literal["listed", "all"] = "listed"
+    """To whom released and modified are said: to peers that list them, or to all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsSettings:
+    """How failures are told to AMQP peers."""
+
+    dialect: Literal["amqp", "strimzi"] = "amqp"
+
+
+@dataclass(frozen=True, slots=True)
+class DeduplicationSettings:
+    """The ledger of messages that were stored, for routes that suppress duplicates."""
+
+    topic: str = "amqp-bridge-deduplication"
+    partitions: int = 8
+    """How many the topic is made with; those of an existing one stay."""
+    links_max: int = 100
+    """How many links of this process may suppress duplicates: each has a producer of its own."""
+    transaction_timeout_ms: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class RoutesSettings:
+    """Where the routes are: what differs by address."""
+
+    file: str | None = None
+    """The path of routes.yaml. None: there are no routes."""
+
+
+@dataclass(frozen=True, slots=True)
 class SinkSettings:
     """How records travel from Kafka to AMQP receivers. Buffers are those of one link."""
 
@@ -103,7 +140,11 @@ class Settings:
     """All settings of one bridge process."""
 
     amqp: AmqpSettings = field(default_factory=AmqpSettings)
+    source: SourceSettings = field(default_factory=SourceSettings)
+    deduplication: DeduplicationSettings = field(default_factory=DeduplicationSettings)
+    routes: RoutesSettings = field(default_factory=RoutesSettings)
     sink: SinkSettings = field(default_factory=SinkSettings)
+    errors: ErrorsSettings = field(default_factory=ErrorsSettings)
     kafka: KafkaSettings = field(default_factory=KafkaSettings)
     management: ManagementSettings = field(default_factory=ManagementSettings)
     log: LogSettings = field(default_factory=LogSettings)

@@ -1,24 +1,27 @@
-"""What topics there are: asked of Kafka when a link attaches, and remembered for a short while.
+"""What topics there are, and the largest batch each takes: asked when a link attaches, remembered a while.
 
 The question goes to any broker that is connected: one that needs the controller would have no answer
 while that is away, when Kafka works all the same. It is put by a consumer that joins no group, since a
 consumer's question never creates a topic.
+
+That a topic exists is a condition for a link, how much it takes is not: see `limits`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 
-from bridge.kafka import failures
+from bridge.kafka import failures, questions
+from bridge.kafka.limits import SizeLimits
 from bridge.model.failures import Failure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from confluent_kafka.admin._metadata import ClusterMetadata
 
     from bridge.kafka.settings import Options
@@ -35,94 +38,112 @@ UNKNOWN_RETRY_SECONDS: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic that exists."""
+    """A topic that exists.
+
+    `max_message_bytes` is its `max.message.bytes`: the size of its largest batch, which is that of its
+    largest record with a little overhead, both compressed if they are. None where Kafka does not tell.
+    """
 
     name: str
     partitions: int
+    max_message_bytes: int | None = None
 
 
 class Catalog:
     """Looks topics up, one question for all who ask for the same topic at the same time.
 
+    `on_limit_unknown` is told why Kafka does not tell how much topics take: once, until it does again.
     Raises ValueError when librdkafka refuses an option, with its words.
     """
 
-    def __init__(self, options: Options, timeout_ms: int) -> None:
+    def __init__(
+        self,
+        options: Options,
+        timeout_ms: int,
+        on_limit_unknown: Callable[[Failure], None] = lambda _: None,
+    ) -> None:
         try:
             self._client = Consumer({**options, "group.id": "catalog", "allow.auto.create.topics": False})
         except KafkaException as error:
             raise ValueError(f"librdkafka refuses the options: {error}") from error
+        self._limits = SizeLimits(options, on_limit_unknown)
         self._places = asyncio.Semaphore(QUESTIONS_AT_A_TIME)
         self._timeout_seconds = timeout_ms / 1000
         self._loop = asyncio.get_running_loop()
-        self._known: dict[str, tuple[float, Topic]] = {}
+        self._known: dict[str, tuple[float, int]] = {}
+        """Until when a topic is known, and its partitions."""
         self._asked: dict[str, asyncio.Task[Topic | Failure]] = {}
 
     async def topic(self, name: str) -> Topic | Failure:
         """Find a topic: itself, or why not. Waits at most about the metadata timeout."""
         known = self._known.get(name)
         if known is not None and known[0] > self._loop.time():
-            return known[1]
+            return Topic(name, known[1], self._limits.known(name))
         task = self._asked.get(name)
         if task is None:
             task = self._asked[name] = self._loop.create_task(self._ask(name))
-            task.add_done_callback(lambda _: self._asked.pop(name, None))
         return await asyncio.shield(task)
+
+    def forget(self, name: str) -> None:
+        """Forget what is remembered of a topic, and what is being asked: it has changed, or may have."""
+        self._known.pop(name, None)
+        self._asked.pop(name, None)
+        self._limits.forget(name)
 
     def poll(self) -> None:
         """Serve errors and logs."""
         self._client.poll(0)
+        self._limits.poll()
 
     async def reachable(self, seconds: float) -> bool:
         """Tell whether a broker answers within so long."""
         try:
             await self._metadata(ALWAYS_THERE, seconds)
-        except KafkaException:
+        except (KafkaException, RuntimeError):
+            # RuntimeError: the machine has no thread to spare that could ask.
             return False
         return True
 
     async def _ask(self, name: str) -> Topic | Failure:
-        answer = await self._ask_once(name)
-        if isinstance(answer, Failure) and answer.kafka_code == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            await asyncio.sleep(UNKNOWN_RETRY_SECONDS)
+        try:
             answer = await self._ask_once(name)
-        if isinstance(answer, Topic):
+            if isinstance(answer, Failure) and answer.kafka_code == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                await asyncio.sleep(UNKNOWN_RETRY_SECONDS)
+                answer = await self._ask_once(name)
+            if isinstance(answer, Failure):
+                return answer
+            partitions, broker_id = answer
             if len(self._known) >= REMEMBERED_TOPICS:
                 self._known.clear()
-            self._known[name] = (self._loop.time() + REMEMBERED_SECONDS, answer)
-        return answer
+                self._limits.forget(None)
+            if broker_id >= 0:
+                await self._limits.learn(name, broker_id)
+            if self._is_current(name):
+                self._known[name] = (self._loop.time() + REMEMBERED_SECONDS, partitions)
+            return Topic(name, partitions, self._limits.known(name))
+        finally:
+            if self._is_current(name):
+                del self._asked[name]
 
-    async def _ask_once(self, name: str) -> Topic | Failure:
+    def _is_current(self, name: str) -> bool:
+        """Tell whether the topic was not forgotten since this question was put."""
+        return self._asked.get(name) is asyncio.current_task()
+
+    async def _ask_once(self, name: str) -> tuple[int, int] | Failure:
+        """Give the topic's partitions, and a broker that answers; -1 where none is known."""
         try:
             async with self._places:
-                topic = (await self._metadata(name, self._timeout_seconds)).topics[name]
+                metadata = await self._metadata(name, self._timeout_seconds)
         except KafkaException as error:
             return failures.classify_exception(error)
+        topic = metadata.topics[name]
         if topic.error is not None:
             return failures.classify(topic.error)
-        return Topic(name, len(topic.partitions))
+        answered_by = metadata.orig_broker_id
+        if answered_by < 0:
+            # A first connection, to an address whose broker's number is not known yet.
+            answered_by = max((partition.leader for partition in topic.partitions.values()), default=-1)
+        return len(topic.partitions), answered_by
 
     async def _metadata(self, topic: str, seconds: float) -> ClusterMetadata:
-        future: asyncio.Future[ClusterMetadata] = self._loop.create_future()
-
-        def answer(metadata: ClusterMetadata | None, error: BaseException | None) -> None:
-            if future.done():
-                return
-            if metadata is not None:
-                future.set_result(metadata)
-            elif error is not None:
-                future.set_exception(error)
-
-        def ask() -> None:
-            metadata, failed = None, None
-            try:
-                metadata = self._client.list_topics(topic, seconds)
-            except Exception as error:  # noqa: BLE001 - handed over
-                failed = error
-            with suppress(RuntimeError):
-                # The loop may be gone: the process ends without waiting for an answer.
-                self._loop.call_soon_threadsafe(answer, metadata, failed)
-
-        # A daemon, unlike an executor's threads: the end of the process does not wait for it.
-        threading.Thread(target=ask, name="catalog", daemon=True).start()
-        return await future
+        return await questions.ask(lambda: self._client.list_topics(topic, seconds))

@@ -1,19 +1,28 @@
 """Reads a KafkaError into a Failure: what it is called, whether it passes, whether the record is stored.
 
-An error that is not in the tables counts as one that may pass and may have been stored: nothing is
-then promised that Kafka did not promise.
-
-Sources: librdkafka's error codes (rdkafka.h), the Kafka protocol guide's error table.
+What each error means stands in `error_tables`. One that is in none of the tables, since a later Kafka
+sent it, counts as one that may pass and may have been stored: nothing is then promised that Kafka did
+not promise.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException
 
+from bridge.kafka.error_tables import (
+    FATAL,
+    FENCED,
+    NOT_STORED,
+    OF_A_BATCH,
+    PARTITION_MISSING,
+    PERMANENT,
+    TOPIC_MISSING,
+)
 from bridge.model import conditions
-from bridge.model.failures import Failure, Stored
+from bridge.model.failures import Failure, Reach, Stored
 
 QUEUE_FULL: Final = Failure(
     "_QUEUE_FULL",
@@ -24,61 +33,19 @@ QUEUE_FULL: Final = Failure(
     stored=Stored.NO,
 )
 
-_PERMANENT: Final[dict[str, str]] = {
-    "MSG_SIZE_TOO_LARGE": conditions.LINK_MESSAGE_SIZE_EXCEEDED,
-    "RECORD_LIST_TOO_LARGE": conditions.LINK_MESSAGE_SIZE_EXCEEDED,
-    "INVALID_MSG_SIZE": conditions.LINK_MESSAGE_SIZE_EXCEEDED,
-    "UNKNOWN_TOPIC_OR_PART": conditions.NOT_FOUND,
-    "_UNKNOWN_TOPIC": conditions.NOT_FOUND,
-    "UNKNOWN_TOPIC_ID": conditions.NOT_FOUND,
-    "_UNKNOWN_PARTITION": conditions.INVALID_FIELD,
-    "TOPIC_EXCEPTION": conditions.INVALID_FIELD,
-    "INVALID_GROUP_ID": conditions.INVALID_FIELD,
-    "TOPIC_AUTHORIZATION_FAILED": conditions.UNAUTHORIZED_ACCESS,
-    "GROUP_AUTHORIZATION_FAILED": conditions.UNAUTHORIZED_ACCESS,
-    "CLUSTER_AUTHORIZATION_FAILED": conditions.UNAUTHORIZED_ACCESS,
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": conditions.UNAUTHORIZED_ACCESS,
-    "INVALID_RECORD": conditions.PRECONDITION_FAILED,
-    "INVALID_TIMESTAMP": conditions.PRECONDITION_FAILED,
-    "POLICY_VIOLATION": conditions.PRECONDITION_FAILED,
-    "UNSUPPORTED_FOR_MESSAGE_FORMAT": conditions.PRECONDITION_FAILED,
-    "UNSUPPORTED_COMPRESSION_TYPE": conditions.PRECONDITION_FAILED,
-    "INVALID_REQUIRED_ACKS": conditions.PRECONDITION_FAILED,
-    "_INVALID_ARG": conditions.INVALID_FIELD,
-    "GROUP_MAX_SIZE_REACHED": conditions.RESOURCE_LIMIT_EXCEEDED,
-    "INCONSISTENT_GROUP_PROTOCOL": conditions.PRECONDITION_FAILED,
-}
-"""Errors that the same message, or the same attach, will meet again, with their AMQP condition."""
-
-_SURELY_NOT_STORED: Final = frozenset(
-    {
-        "_QUEUE_FULL",
-        "_RESOLVE",
-        "_AUTHENTICATION",
-        "_SSL",
-        "_WAIT_CACHE",
-        "THROTTLING_QUOTA_EXCEEDED",
-        "SASL_AUTHENTICATION_FAILED",
-    }
-)
-"""Errors that may pass and with which a record has never been in a request that a broker took up.
-
-A leader's refusal (NOT_LEADER_FOR_PARTITION, NOT_ENOUGH_REPLICAS ...) is none of them: it is about
-the last attempt, and one before it may have been stored.
-"""
-
 
 def classify(error: KafkaError) -> Failure:
-    """Read an error."""
+    """Read an error: of a report, of metadata, or one that a consumer gave."""
     name = error.name()
-    permanent = _PERMANENT.get(name)
+    condition, retriable, stored = _meaning(name)
     return Failure(
         kafka_error=name,
         kafka_code=error.code(),
         description=f"Kafka: {error.str()} ({name})",
-        condition=permanent or conditions.INTERNAL_ERROR,
-        retriable=permanent is None,
-        stored=Stored.NO if permanent is not None or name in _SURELY_NOT_STORED else Stored.PERHAPS,
+        condition=condition,
+        retriable=retriable,
+        stored=stored,
+        reach=Reach.PRODUCER if error.fatal() and name not in FENCED else _REACHES.get(name, Reach.RECORD),
     )
 
 
@@ -90,11 +57,17 @@ def classify_report(error: object) -> Failure:
 
 
 def classify_exception(error: BaseException) -> Failure:
-    """Read an exception that confluent_kafka raised."""
+    """Read an exception that confluent_kafka raised.
+
+    Whatever its error means in a report: no record was taken that could be stored.
+    """
     if isinstance(error, BufferError):
         return QUEUE_FULL
     if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], KafkaError):
-        return classify(error.args[0])
+        failure = classify(error.args[0])
+        # Nor was it in a batch with others.
+        reach = Reach.RECORD if failure.reach is Reach.BATCH else failure.reach
+        return replace(failure, stored=Stored.NO, reach=reach)
     return Failure(
         kafka_error=type(error).__name__,
         kafka_code=-1,
@@ -103,3 +76,21 @@ def classify_exception(error: BaseException) -> Failure:
         retriable=False,
         stored=Stored.NO,
     )
+
+
+_REACHES: Final[dict[str, Reach]] = {
+    **dict.fromkeys(OF_A_BATCH, Reach.BATCH),
+    **dict.fromkeys(PARTITION_MISSING, Reach.PARTITION),
+    **dict.fromkeys(TOPIC_MISSING, Reach.TOPIC),
+    **dict.fromkeys(FATAL, Reach.PRODUCER),
+    **dict.fromkeys(FENCED, Reach.OWNER),
+}
+
+
+def _meaning(name: str) -> tuple[str, bool, Stored]:
+    """Give the condition, whether it may pass, and whether the record may be stored."""
+    if name in PERMANENT:
+        return PERMANENT[name], False, Stored.NO
+    if name in FENCED:
+        return conditions.LINK_STOLEN, False, Stored.PERHAPS
+    return conditions.INTERNAL_ERROR, True, Stored.NO if name in NOT_STORED else Stored.PERHAPS

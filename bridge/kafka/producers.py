@@ -1,4 +1,4 @@
-"""The producers that all links share, one for each acknowledgement class, and their reports.
+"""A producer that links share, and the reports of all of them.
 
 librdkafka sends in its own threads; its reports are served by `poll`, here on the event loop's thread
 and many at a time: a thread of its own would fight the loop for the interpreter with every report.
@@ -8,19 +8,21 @@ Nothing here blocks.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from confluent_kafka import KafkaException, Producer
 
-from bridge.kafka import failures
+from bridge.kafka import failures, settings
 
 if TYPE_CHECKING:
     from bridge.kafka.settings import Options
     from bridge.model.failures import Failure
 
 Headers: TypeAlias = list[tuple[str, bytes | None]]
-Report: TypeAlias = Callable[[object, object], None]
+Report: TypeAlias = Callable[[object, Any], None]
+"""Called with a KafkaError (None: stored) and the Message that it is about."""
 
 BUSY_POLL_SECONDS: Final = 0.001
 IDLE_POLL_SECONDS: Final = 0.1
@@ -47,24 +49,25 @@ class SharedProducer:
         self._options = options
         self._wake = wake
         self._former: list[Producer] = []
+        self._queue_records = settings.queue_records(options)
         self.awake = False
-        try:
-            self._producer = Producer(options)
-        except KafkaException as error:
-            raise ValueError(f"librdkafka refuses the producer's options: {error}") from error
+        """Whether anything is outstanding, as far as was seen when its reports were last served."""
+        self._producer = self._make()
         self._produce = self._producer.produce
 
     def rebuild(self) -> None:
-        """Go on with a new producer.
+        """Go on with a new producer. Raises ValueError when none can be made; then nothing has changed.
 
         An idempotent producer that met a fatal error takes nothing any more. What it still holds is
-        given up, with a report for each record, and those that were sent may have been stored.
+        given up, with a report for each record, and those that were sent may have been stored. To wait for
+        the answers to these would tell which, but the new producer's records would overtake them: accepted
+        records would be out of order.
         """
-        former = self._producer
-        self._producer = Producer(self._options)
+        former, self._producer = self._producer, self._make()
         self._produce = self._producer.produce
         self._former.append(former)
         former.purge(blocking=False)
+        self._wake_up()
 
     def produce(
         self,
@@ -77,10 +80,13 @@ class SharedProducer:
         report: Report,
         /,
     ) -> Failure | None:
-        """Hand a record over; `report` is called later, unless a failure is given back at once."""
+        """Hand a record over; `report` is called later, unless a failure is given back at once.
+
+        A record that failed at once is surely not stored: also while the producer is of no use any more
+        and not replaced yet.
+        """
         if not self.awake:
-            self.awake = True
-            self._wake()
+            self._wake_up()
         try:
             if headers is None:
                 self._produce(topic, value, key, partition, report, None, timestamp_ms)
@@ -91,23 +97,42 @@ class SharedProducer:
         return None
 
     def poll(self) -> None:
-        """Serve the reports that are there."""
-        self._producer.poll(0)
+        """Serve the reports that are there, those of former producers first."""
         if self._former:
             for former in self._former:
                 former.poll(0)
             self._former = [former for former in self._former if len(former)]
+        self._producer.poll(0)
 
     def outstanding(self) -> int:
         """Count records and reports that are not through yet."""
-        return len(self._producer) + sum(map(len, self._former))
+        if self._former:
+            return len(self._producer) + sum(map(len, self._former))
+        return len(self._producer)
+
+    def room(self) -> int:
+        """Tell how many more records the queue takes; its bytes may run out before."""
+        if self._queue_records == 0:
+            return sys.maxsize
+        return max(0, self._queue_records - len(self._producer))
+
+    def _make(self) -> Producer:
+        try:
+            return Producer(self._options)
+        except KafkaException as error:
+            raise ValueError(f"librdkafka refuses the producer's options: {error}") from error
+
+    def _wake_up(self) -> None:
+        self.awake = True
+        self._wake()
 
 
 class ReportPump:
     """Serves the reports of all producers, then lets the links answer them, once for many.
 
-    Polls every millisecond while anything is outstanding, else now and then. `on_defect` is told of an
-    exception in a report's handling, which no record caused and which must not stop the others.
+    Polls every millisecond those producers with anything outstanding, the others now and then. `on_defect`
+    is told of an exception in a report's handling, which no record caused and which must not stop the
+    others.
     """
 
     def __init__(self, on_defect: Callable[[Exception], None]) -> None:
@@ -116,13 +141,20 @@ class ReportPump:
         self._producers: list[SharedProducer] = []
         self._ready: list[Flushable] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._poll_all_at = 0.0
         self._busy = False
+        self._started = False
         self._closed = False
 
-    def start(self, producers: Iterable[SharedProducer]) -> None:
-        """Begin to serve."""
-        self._producers = list(producers)
+    def start(self, producers: Iterable[SharedProducer] = ()) -> None:
+        """Begin to serve these producers, and those that were added."""
+        self._producers.extend(producer for producer in producers if producer not in self._producers)
+        self._started = True
         self._run()
+
+    def add(self, producer: SharedProducer) -> None:
+        """Serve one more producer."""
+        self._producers.append(producer)
 
     def ready(self, link: Flushable) -> None:
         """Remember a link that has something to answer, or something to try again."""
@@ -131,7 +163,7 @@ class ReportPump:
 
     def wake(self) -> None:
         """Serve soon."""
-        if not self._busy and not self._closed:
+        if not self._busy and self._started and not self._closed:
             self._busy = True
             if self._timer is not None:
                 self._timer.cancel()
@@ -145,25 +177,26 @@ class ReportPump:
 
     def busy(self) -> bool:
         """Tell whether anything is outstanding, or waits for a link to answer it."""
-        return bool(self._ready) or self._outstanding() > 0
-
-    def _outstanding(self) -> int:
-        return sum(producer.outstanding() for producer in self._producers)
+        return bool(self._ready) or any(producer.outstanding() for producer in self._producers)
 
     def _run(self) -> None:
         if self._closed:
             return
         self._busy = True
+        now = self._loop.time()
+        poll_all = now >= self._poll_all_at
+        if poll_all:
+            self._poll_all_at = now + IDLE_POLL_SECONDS
         try:
             for producer in self._producers:
-                self._poll(producer)
-                producer.awake = producer.outstanding() > 0
+                if poll_all or producer.awake:
+                    self._poll(producer)
             ready, self._ready = self._ready, []
             for link in ready:
                 self._flush(link)
         finally:
             # Whatever happened, the next reports are served.
-            self._busy = self.busy()
+            self._busy = bool(self._ready) or any(producer.awake for producer in self._producers)
             seconds = BUSY_POLL_SECONDS if self._busy else IDLE_POLL_SECONDS
             self._timer = self._loop.call_later(seconds, self._run)
 
@@ -172,6 +205,7 @@ class ReportPump:
             producer.poll()
         except Exception as error:  # noqa: BLE001 - the reports of all links come through here
             self._on_defect(error)
+        producer.awake = producer.outstanding() > 0
 
     def _flush(self, link: Flushable) -> None:
         try:

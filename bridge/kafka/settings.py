@@ -22,6 +22,13 @@ ErrorSink: TypeAlias = Callable[[str, str, str, bool], None]
 
 RECORD_OVERHEAD_BYTES: Final = 65536
 """Room for a record's key and headers beside the AMQP message's own size."""
+QUEUE_OPTION: Final = "queue.buffering.max.kbytes"
+QUEUE_BYTES: Final = 268_435_456
+"""How much a producer's queue holds, unless it is said."""
+BATCH_BYTES: Final = 1_000_000
+"""librdkafka's own `batch.size`."""
+ADMIN_RECONNECT_MS: Final = 1000
+"""That a broker is back should be seen soon: readiness and credit wait for it."""
 
 _LOGGER: Final = logging.getLogger("librdkafka")
 # What fails is told by error_cb as well, in a form that can be counted.
@@ -47,13 +54,24 @@ def producer(
     acks: str,
     message_max_bytes: int,
     on_error: ErrorSink,
+    queue_bytes: int = QUEUE_BYTES,
+    batch_max_bytes: int | None = None,
 ) -> Options:
-    """Options of a shared producer; `acks` is "all", "1" or "0"."""
+    """Options of a shared producer; `acks` is "all", "1" or "0".
+
+    `queue_bytes` bounds the values (not the keys and headers) of all records that it holds; it is raised
+    to what the largest message needs, which otherwise would wait for room for ever. `batch_max_bytes`
+    bounds a batch of several records, with its overhead and before it is compressed; a record that is
+    larger is a batch of its own.
+    """
+    record_max_bytes = message_max_bytes + RECORD_OVERHEAD_BYTES
     owned: Options = {
         "acks": acks,
         "enable.idempotence": acks == "all",
-        "message.max.bytes": message_max_bytes + RECORD_OVERHEAD_BYTES,
+        "message.max.bytes": record_max_bytes,
     }
+    if batch_max_bytes is not None:
+        owned["batch.size"] = batch_max_bytes
     if acks == "0":
         # A pre-settled message has nobody to tell of its success.
         owned["delivery.report.only.error"] = True
@@ -66,7 +84,7 @@ def producer(
         "partitioner": "murmur2_random",
         "linger.ms": 2,
         "queue.buffering.max.messages": 500_000,
-        "queue.buffering.max.kbytes": 262_144,
+        QUEUE_OPTION: -(-max(queue_bytes, record_max_bytes) // 1024),
         # How long an unknown topic or partition is waited for: a new topic's metadata spreads
         # in that time, and a sender to a missing one should not wait for half a minute.
         "topic.metadata.propagation.max.ms": 3000,
@@ -108,5 +126,22 @@ def admin(
     *,
     on_error: ErrorSink,
 ) -> Options:
-    """Options of the client that asks for topics."""
-    return {**_common("admin", bootstrap_servers, on_error), **pass_through}
+    """Options of the clients that ask for topics."""
+    # The longest pause may not be shorter than the first, if operators say that.
+    reconnect = (
+        {} if "reconnect.backoff.ms" in pass_through else {"reconnect.backoff.max.ms": ADMIN_RECONNECT_MS}
+    )
+    return {**_common("admin", bootstrap_servers, on_error), **reconnect, **pass_through}
+
+
+def batch_bytes(options: Options) -> int:
+    """Give the largest batch of several records that a producer with these options makes.
+
+    Source: `rd_kafka_msgset_writer_write_msgq`, which begins to count with the request's header.
+    """
+    return min(int(options.get("batch.size", BATCH_BYTES)), int(options["message.max.bytes"]))
+
+
+def queue_records(options: Options) -> int:
+    """Give how many records a producer with these options holds; 0 stands for any number."""
+    return int(options["queue.buffering.max.messages"])

@@ -7,7 +7,7 @@ empty properties, is recognised before that and costs next to nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from bridge.codec import DecodeError, Described, Symbol, ULong, decode
 from bridge.mapping import hop, names, sections, type_hints
@@ -17,7 +17,7 @@ from bridge.mapping.annotations import (
     Hop,
     target_partition,
 )
-from bridge.mapping.bodies import BodyReader
+from bridge.mapping.bodies import Body, BodyReader
 from bridge.mapping.errors import MappingError
 from bridge.mapping.record import ANY_PARTITION, ARRIVAL_TIME, Headers, Record
 from bridge.mapping.sections import ApplicationReader, HeaderReader, Hints
@@ -81,7 +81,7 @@ def message_to_record(options: MappingOptions) -> Callable[[bytes], Record]:
     tombstone that the route denies, `amqp:resource-limit-exceeded` for too many or too large
     headers.
     """
-    reader = _MessageReader(options)
+    reader = MessageReader(options)
     read, alike = reader.read, reader.shapes.record
 
     def to_record(message: bytes) -> Record:
@@ -98,16 +98,34 @@ def message_to_record(options: MappingOptions) -> Callable[[bytes], Record]:
     return to_record
 
 
-class _MessageReader:
-    """Reads messages of all forms, and remembers what repeats in them."""
+T = TypeVar("T")
+
+ReadKept: TypeAlias = "Callable[[bytes, int], tuple[T, int]]"
+"""The message and a place in it to what is there, not to be modified, and the place behind it."""
+
+ReadProperties: TypeAlias = "Callable[[bytes, int, Headers, Hints], tuple[int, bytes | None]]"
+"""Appends headers and hints; gives the place behind the section, and group-id as text."""
+
+ReadApplication: TypeAlias = "Callable[[bytes, int, Headers, Hints], int]"
+"""Appends headers and hints; gives the place behind the section."""
+
+
+class MessageReader:
+    """Reads messages of all forms, and remembers what repeats in them.
+
+    Another profile that stores the same parts of a message as headers, by other readers, puts its
+    readers in the place of these.
+    """
 
     def __init__(self, options: MappingOptions) -> None:
         self._options = options
         self.shapes = Shapes()
-        self._read_header = HeaderReader().read
-        self._read_annotations = AnnotationsReader(options).read
-        self._read_application = ApplicationReader(options.headers_max).read
-        self._read_body = BodyReader(options).read
+        self.missed: Callable[[bytes, Record], None] = self.shapes.missed
+        self.read_header: ReadKept[Headers] = HeaderReader().read
+        self.read_annotations: ReadKept[Annotations] = AnnotationsReader(options).read
+        self.read_properties: ReadProperties = sections.read_properties
+        self.read_application: ReadApplication = ApplicationReader(options.headers_max).read
+        self.read_body: Callable[[bytes, int], Body] = BodyReader(options).read
         self._headers_max = options.headers_max
         self._certain_bytes = (options.header_bytes_max - _SLACK) // _GROWTH
 
@@ -122,7 +140,7 @@ class _MessageReader:
         if message[at : at + 4] == _DATA8 and at + 4 < size and message[at + 4] + at + 5 == size:
             value = message[at + 5 :]
         else:
-            value, hint, at = self._read_body(message, at)
+            value, hint, at = self.read_body(message, at)
             head_bytes += size - at
             if hint is not None:
                 headers.append((names.BODY_HEADER, hint))
@@ -133,13 +151,12 @@ class _MessageReader:
                 return self._read_otherwise(message, at)
         if annotated is not None and annotated[4] is not None:
             return self._come_back(value, (headers, hints, key, partition), annotated[4])
-        if hints:
-            headers.append((names.TYPES_HEADER, type_hints.write(hints)))
+        self._describe(headers, hints)
         record = value, key, headers or None, partition, ARRIVAL_TIME
         if head_bytes > self._certain_bytes or len(headers) > self._headers_max:
             self._check_limits(headers)
         elif annotated is not None or len(headers) >= _WORTH_A_SHAPE:
-            self.shapes.missed(message, record)
+            self.missed(message, record)
         return record
 
     def _read_head(
@@ -152,14 +169,14 @@ class _MessageReader:
         at = 0
         tag = message[0:3]
         if tag == _HEADER:
-            found, at = self._read_header(message, 3)
+            found, at = self.read_header(message, 3)
             headers += found
             tag = message[at : at + 3]
         if tag == _DELIVERY_ANNOTATIONS:
             partition, at = self._read_delivery_annotations(message, at + 3, headers)
             tag = message[at : at + 3]
         if tag == _MESSAGE_ANNOTATIONS:
-            annotated, at = self._read_annotations(message, at + 3)
+            annotated, at = self.read_annotations(message, at + 3)
             headers += annotated[0]
             hints += annotated[1]
             key = annotated[2]
@@ -167,12 +184,12 @@ class _MessageReader:
                 partition = annotated[3]
             tag = message[at : at + 3]
         if tag == _PROPERTIES:
-            at, group_id = sections.read_properties(message, at + 3, headers, hints)
+            at, group_id = self.read_properties(message, at + 3, headers, hints)
             if key is None and self._options.key_from_group_id:
                 key = group_id
             tag = message[at : at + 3]
         if tag == _APPLICATION_PROPERTIES:
-            at = self._read_application(message, at + 3, headers, hints)
+            at = self.read_application(message, at + 3, headers, hints)
         if annotated is not None and annotated[5]:
             _part_traces(headers, hints)
         return key, partition, annotated, at
@@ -184,10 +201,10 @@ class _MessageReader:
 
     def _read_otherwise(self, message: bytes, at: int) -> Record:
         """Read a message whose descriptors are not all of the usual three bytes."""
-        compact = _compact(message)
-        if compact == message:
+        shortest = compact(message)
+        if shortest == message:
             raise DecodeError(at, "a section in its place, or the end")
-        return self.read(compact)
+        return self.read(shortest)
 
     def _come_back(
         self,
@@ -196,14 +213,25 @@ class _MessageReader:
         passage: Hop,
     ) -> Record:
         """Make the record of a message that the bridge itself delivered before."""
-        headers, hints, key = hop.restore(*found[:3], passage)
+        headers, hints, key = hop.restore(*found[:3], passage, self._header_value)
         listed = hop.verbatim(passage)
-        if listed is not None:
+        if listed is None:
+            self._describe(headers, hints)
+        else:
             headers = listed
-        elif hints:
-            headers.append((names.TYPES_HEADER, type_hints.write(hints)))
         self._check_limits(headers)
         return value, key, headers or None, found[3], ARRIVAL_TIME
+
+    @staticmethod
+    def _header_value(field: object) -> bytes:
+        """Write a field of the section header, as `_read_header` does."""
+        return hop.header_text(field)
+
+    @staticmethod
+    def _describe(headers: Headers, hints: Hints) -> None:
+        """Add the header that tells how the others are to be read, where there is need of it."""
+        if hints:
+            headers.append((names.TYPES_HEADER, type_hints.write(hints)))
 
     def _check_limits(self, headers: Headers) -> None:
         limit = self._options.header_bytes_max
@@ -230,7 +258,7 @@ def _part_traces(headers: Headers, hints: Hints) -> None:
             hints.remove(type_hints.entry(name, type_hints.ANNOTATION))
 
 
-def _compact(message: bytes) -> bytes:
+def compact(message: bytes) -> bytes:
     """Write each section's descriptor in its shortest form. Descriptors may also be symbols."""
     parts = []
     at = 0

@@ -7,7 +7,7 @@ and 2.8.18 (link-error).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,15 +32,35 @@ LINK_STOLEN: Final = "amqp:link:stolen"
 LINK_TRANSFER_LIMIT_EXCEEDED: Final = "amqp:link:transfer-limit-exceeded"
 LINK_MESSAGE_SIZE_EXCEEDED: Final = "amqp:link:message-size-exceeded"
 
+FORMER_KEY: Final = "io.strimzi:condition"
+"""The key of a condition's info that has the ancestor's name for it."""
+
+FORMER_SEND: Final = "io.strimzi:error-to-kafka"
+FORMER_PARTITION: Final = "io.strimzi:partition-not-exists"
+FORMER_NO_GROUP: Final = "io.strimzi:no-group-id"
+FORMER_SUBSCRIBE: Final = "io.strimzi:kafka-subscribe"
+
+Dialect: TypeAlias = Literal["amqp", "strimzi"]
+"""Which names of conditions peers are told: AMQP's own, or those of the ancestor where it had one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """An AMQP `error` (core 2.8.14): what went wrong, told to the peer.
 
     `name` is the condition's symbol, `description` a sentence for people, `info` scalars for programs
-    (keys become symbols on the wire).
+    (keys become symbols on the wire). `former` is the name that the ancestor of this bridge had for it,
+    if it had one: peers find it in the info, or as the name itself where they are to be told in its dialect.
     """
 
     name: str
     description: str
     info: Mapping[str, str | int | bool] = field(default_factory=dict)
+    former: str = ""
+
+    def for_wire(self, *, dialect: Dialect) -> Condition:
+        """Give the condition as a peer is to read it."""
+        if not self.former:
+            return self
+        info = {FORMER_KEY: self.former, **self.info}
+        return Condition(self.former if dialect == "strimzi" else self.name, self.description, info)

@@ -13,6 +13,27 @@ class Stored(Enum):
     PERHAPS = "perhaps"
 
 
+class Reach(Enum):
+    """How far a failure reaches beyond the one record that met it.
+
+    RECORD: no further.
+    BATCH: it was a batch that was refused, for whichever of its records; sent in one of its own, a record
+    meets no failure but its own.
+    PARTITION: the partition is not there, and perhaps its topic not any more.
+    TOPIC: the topic is not there (any more).
+    PRODUCER: the producer takes nothing any more and is replaced.
+    OWNER: somebody else has taken over the identity (transactional id, group instance id) under which it
+    was done.
+    """
+
+    RECORD = "record"
+    BATCH = "batch"
+    PARTITION = "partition"
+    TOPIC = "topic"
+    PRODUCER = "producer"
+    OWNER = "owner"
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """One classified Kafka error.
@@ -27,3 +48,4 @@ class Failure:
     condition: str
     retriable: bool
     stored: Stored
+    reach: Reach = Reach.RECORD

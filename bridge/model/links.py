@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class SenderSettleMode(IntEnum):
@@ -27,8 +31,8 @@ class AttachRequest:
 
     `peer_sends` is True when the remote end is the sender (a source endpoint is wanted), `address` the
     address of the terminus at the bridge's side (its target, or its source), `outcomes` the symbols that
-    the sending peer's source lists as supported (AMQP 1.0 core, 3.5.3), `max_message_size_bytes` the
-    largest message that the peer takes, 0 for no limit.
+    the sending peer's source lists as supported (AMQP 1.0 core, 3.5.3), `properties` the scalars among
+    the link's properties, `max_message_size_bytes` the largest message that the peer takes, 0 for no limit.
     """
 
     container_id: str
@@ -38,6 +42,7 @@ class AttachRequest:
     snd_settle_mode: SenderSettleMode
     rcv_settle_mode: ReceiverSettleMode
     outcomes: frozenset[str] = field(default_factory=frozenset)
+    properties: Mapping[str, str | int | bool] = field(default_factory=dict)
     dynamic: bool = False
     browses: bool = False
     filters: frozenset[str] = field(default_factory=frozenset)

@@ -195,6 +195,31 @@ def kafka_error(client: str, name: str, description: str, *, fatal: bool, repeat
     )
 
 
+def memory_budget_exceeded(held_bytes: int, budget_bytes: int) -> None:
+    """Report that no more is read from senders until Kafka has taken some of what they sent."""
+    _log.warning("memory budget exceeded", held_bytes=held_bytes, budget_bytes=budget_bytes)
+
+
+def memory_budget_relieved(held_bytes: int, budget_bytes: int) -> None:
+    """Report that senders are read again."""
+    _log.info("memory budget relieved", held_bytes=held_bytes, budget_bytes=budget_bytes)
+
+
+def routes_loaded(file: str, routes: int, detached: int) -> None:
+    """Report routes that are in force from now on, and how many links were detached for it."""
+    _log.info("routes loaded", file=file, routes=routes, links_detached=detached)
+
+
+def routes_refused(file: str, problems: Sequence[str]) -> None:
+    """Report a file of routes that was not taken; the former routes stay in force."""
+    _log.error("routes refused", file=file, problems=list(problems))
+
+
+def topic_limits_unknown(failure: Failure) -> None:
+    """Report that Kafka does not tell how large a topic's batches may be; the usual size is used."""
+    _log.warning("topic limits unknown", kafka_error=failure.kafka_error, description=failure.description)
+
+
 def producer_rebuilt() -> None:
     """Report that the acknowledged producer failed for good and was replaced."""
     _log.warning("producer rebuilt")

@@ -58,7 +58,7 @@ class Burst(Generic[Detail]):
 
 
 class SourceReporter:
-    """Reports one source link. `on_end` is called when the link is over."""
+    """Reports one source link."""
 
     def __init__(
         self,
@@ -66,12 +66,13 @@ class SourceReporter:
         link: str,
         topic: str,
         loop: asyncio.AbstractEventLoop,
-        on_end: Callable[[], None],
     ) -> None:
         self._connection = connection
         self._link = link
         self._topic = topic
-        self._on_end = on_end
+        self._on_end: Callable[[], object] | None = None
+        self.drops = 0
+        """How many pre-settled messages were lost."""
         self._refused: Burst[Outcome] = Burst(
             loop,
             lambda count, outcome: events.messages_refused(connection, link, topic, count, outcome),
@@ -80,6 +81,10 @@ class SourceReporter:
             loop,
             lambda count, reason: events.messages_dropped(connection, link, topic, count, reason),
         )
+
+    def on_end(self, call: Callable[[], object]) -> None:
+        """Say what is called when the link is over."""
+        self._on_end = call
 
     def attached(self, request: AttachRequest) -> None:
         """Report the link's opening."""
@@ -91,13 +96,14 @@ class SourceReporter:
 
     def dropped(self, reason: str) -> None:
         """Report a pre-settled message that was lost."""
+        self.drops += 1
         self._dropped.add(reason)
 
     def broke(self, error: Exception) -> None:
         """Report a defect of the bridge that ended the link."""
         events.link_handler_failed(self._connection, self._link, error)
 
-    def ended(self, accepted: int, unanswered: int) -> None:
+    def ended(self, accepted: int, unanswered: int, in_doubt: int) -> None:
         """Report the link's end."""
         self._refused.flush()
         self._dropped.flush()
@@ -105,9 +111,16 @@ class SourceReporter:
             self._connection,
             self._link,
             "source",
-            {"topic": self._topic, "accepted": accepted, "unanswered": unanswered},
+            {
+                "topic": self._topic,
+                "accepted": accepted,
+                "unanswered": unanswered,
+                "in_doubt": in_doubt,
+                "dropped": self.drops,
+            },
         )
-        self._on_end()
+        if self._on_end is not None:
+            self._on_end()
 
 
 class SinkReporter:
@@ -119,7 +132,7 @@ class SinkReporter:
         link: str,
         topic: str,
         loop: asyncio.AbstractEventLoop,
-        on_end: Callable[[], None],
+        on_end: Callable[[], object],
     ) -> None:
         self._connection = connection
         self._link = link

@@ -12,103 +12,34 @@ The hot path is `transferred` and `_reported`. Reports are collected there and a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.mapping.errors import MappingError
-from bridge.mapping.record import ANY_PARTITION, Headers, Record
+from bridge.mapping.record import ANY_PARTITION, Record
 from bridge.model import conditions
 from bridge.model.conditions import Condition
+from bridge.model.failures import Failure, Reach
 from bridge.source import outcomes
+from bridge.source.budget import MESSAGE_OVERHEAD_BYTES
 from bridge.source.credit import CreditWindow
+from bridge.source.outcomes import Place
+from bridge.source.ports import QUEUE_FULL, Delivery, Destination, Produce, Produced
 
 if TYPE_CHECKING:
-    from bridge.model.failures import Failure
-    from bridge.model.outcomes import DeliveryState, Outcome
+    from bridge.model.outcomes import Outcome
     from bridge.source.policy import SourcePolicy
-
-Delivery: TypeAlias = object
-"""An opaque handle of the engine; hashable, valid until the link is closed or the delivery is settled."""
-
-Report: TypeAlias = Callable[[object, object], None]
-"""Called with the producer's error (None: stored) and the message."""
-
-QUEUE_FULL: Final = "_QUEUE_FULL"
+    from bridge.source.ports import Peer, SourceDoors, SourceEvents, SourcePort
 
 
-class SourcePort(Protocol):
-    """What a source link asks of the engine. Nothing is sent to a link that is closed."""
+class Parked(NamedTuple):
+    """A record that the producer's full queue did not take yet."""
 
-    def accept(self, deliveries: Sequence[Delivery], *, settle: bool) -> None:
-        """Send the outcome accepted for each."""
-
-    def answer(self, delivery: Delivery, outcome: Outcome, *, settle: bool) -> None:
-        """Send an outcome."""
-
-    def settle(self, delivery: Delivery) -> None:
-        """Settle, and forget the delivery."""
-
-    def grant(self, credit: int) -> None:
-        """Give the peer so many credits more."""
-
-    def detach(self, condition: Condition) -> None:
-        """End the link for a reason."""
-
-
-class Produce(Protocol):
-    """Hands a record to a producer.
-
-    Gives None when it was taken (a report follows), or the failure when it was refused (none follows).
-    """
-
-    def __call__(
-        self,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None,
-        headers: Headers | None,
-        partition: int,
-        timestamp_ms: int,
-        report: Report,
-        /,
-    ) -> Failure | None:
-        """Produce one record."""
-
-
-class SourceEvents(Protocol):
-    """What a source link tells operators."""
-
-    def refused(self, outcome: Outcome) -> None:
-        """Report an unsettled message that was answered with another outcome than accepted."""
-
-    def dropped(self, reason: str) -> None:
-        """Report a pre-settled message that was lost, as its sender allowed; perhaps after the link's end."""
-
-    def broke(self, error: Exception) -> None:
-        """Report a defect that ended the link."""
-
-    def ended(self, accepted: int, unanswered: int) -> None:
-        """Report the link's end: how many messages were accepted, how many have no outcome."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRoute:
-    """Where a link's messages go: a topic, and a partition where the address names one."""
-
-    topic: str
-    partition: int = ANY_PARTITION
-
-
-@dataclass(frozen=True, slots=True)
-class SourceDoors:
-    """The producers of a link, the reading of their errors, and the call that asks for a `flush` soon."""
-
+    delivery: Delivery | None
+    size_bytes: int
     produce: Produce
-    produce_unacknowledged: Produce
-    classify: Callable[[object], Failure]
-    ready: Callable[[SourceLink], None]
+    topic: str
+    record: Record
 
 
 class SourceLink:
@@ -118,26 +49,20 @@ class SourceLink:
         self,
         port: SourcePort,
         policy: SourcePolicy,
-        route: SourceRoute,
+        destination: Destination,
         doors: SourceDoors,
-        *,
-        to_record: Callable[[bytes], Record],
-        understood_outcomes: frozenset[DeliveryState],
+        peer: Peer,
         events: SourceEvents,
     ) -> None:
         self._port = port
-        self._policy = policy
-        self._topic = route.topic
-        self._partition = route.partition
-        self._produce = doors.produce
-        self._produce_unacknowledged = doors.produce_unacknowledged
-        self._classify = doors.classify
+        self._goes_to(destination)
+        self._doors = doors
         self._ready = doors.ready
-        self._to_record = to_record
-        self._understood = understood_outcomes
+        self._peer = peer
         self._events = events
         self._settled_directly = policy.settled_unacknowledged
         self._settles_first = policy.settles_first
+        self._prefetches = policy.prefetch
         self.window = CreditWindow(policy.window)
         self.closed = False
         self.accepted = 0
@@ -145,12 +70,28 @@ class SourceLink:
         self._is_ready = False
         self._stored: list[Delivery] = []
         self._stored_presettled = 0
-        self._failed: list[tuple[Delivery | None, object]] = []
-        self._parked: deque[tuple[Delivery | None, Record]] = deque()
+        self._failed: list[tuple[Delivery | None, int, object, Produced | None]] = []
+        self._parked: deque[Parked] = deque()
+        self._presettled = 0
+        """Of those in flight, the ones that wait for no outcome."""
+        self._share = doors.budget.share()
+        self._arrived = 0
+        self._arrived_bytes = 0
+        self._freed_bytes = 0
+        """What came since the last batch, what was answered since the last flush; overheads included."""
         self._unanswered: set[Delivery] = set()
         """Only with rcv-settle-mode second, as the two that follow."""
         self._in_doubt: set[Delivery] = set()
         self._settled_early: set[Delivery] = set()
+
+    def _goes_to(self, destination: Destination) -> None:
+        """Take what a destination says into the fields that each message needs."""
+        self._topic = destination.topic
+        self._partition = destination.partition
+        self._produce = destination.produce
+        self._produce_unacknowledged = destination.produce_unacknowledged
+        self._room = destination.room
+        self._to_record = destination.to_record
 
     # ------------------------------------------------------------------ from the engine
 
@@ -163,25 +104,16 @@ class SourceLink:
         window = self.window
         window.granted -= 1
         window.in_flight += 1
+        size = len(payload) + MESSAGE_OVERHEAD_BYTES
+        self._arrived += 1
+        self._arrived_bytes += size
         if not self._settles_first and not settled:
             self._unanswered.add(delivery)
-        try:
-            record = self._to_record(payload)
-        except MappingError as error:
-            self._refuse(delivery, settled, Condition(error.condition, error.description))
-            return
-        if self._partition != ANY_PARTITION:
-            if record[3] not in {ANY_PARTITION, self._partition}:
-                self._refuse(delivery, settled, self._other_partition(record[3]))
-                return
-            record = (*record[:3], self._partition, record[4])
-        if settled:
-            if self._settled_directly:
-                self._send_unacknowledged(record)
-            else:
-                self._send(None, record)
-        else:
-            self._send(delivery, record)
+        self._take(delivery, payload, settled, size)
+
+    def arriving(self, change_bytes: int) -> None:
+        """Count bytes of a message that has not arrived whole; negative when it has, or was given up."""
+        self._share.arriving(change_bytes)
 
     def aborted(self) -> None:
         """Take notice of a transfer that its sender gave up: the credit it used comes back."""
@@ -198,6 +130,9 @@ class SourceLink:
 
     def batch_ended(self) -> None:
         """Take notice that what the engine had was handed over: the time to give credit."""
+        if self._arrived:
+            self._share.learn(self._arrived, self._arrived_bytes)
+        self._count_bytes()
         self._grant()
 
     def close(self) -> None:
@@ -205,21 +140,37 @@ class SourceLink:
         if self.closed:
             return
         self.closed = True
-        for delivery, _ in self._parked:
-            if delivery is None:
-                self.window.answered()
-                self._events.dropped("the link ended while the producer's queue was full")
+        for parked in self._parked:
+            self._abandon(parked.delivery, parked.size_bytes, "the link ended while the queue was full")
+        for delivery, size, error, _ in self._failed:
+            self._abandon(delivery, size, self._doors.classify(error).description)
+        self._count_bytes()
+        self._share.close()
+        in_doubt = len(self._in_doubt)
         self._parked.clear()
         self._stored.clear()
         self._failed.clear()
         self._unanswered.clear()
         self._in_doubt.clear()
         self._settled_early.clear()
-        self._events.ended(self.accepted, self.window.in_flight)
+        self._events.ended(self.accepted, self.window.in_flight - self._presettled, in_doubt)
+
+    def _abandon(self, delivery: Delivery | None, size: int, reason: str) -> None:
+        """Forget a message that its link's end left behind."""
+        self._freed_bytes += size
+        if delivery is None:
+            self.window.answered()
+            self._presettled -= 1
+            self._events.dropped(reason)
 
     def stop_credit(self) -> None:
         """Give no more credit: the process is about to end."""
         self._stopping = True
+
+    def detach(self, condition: Condition) -> None:
+        """End the link for a reason that its owner has."""
+        if not self.closed:
+            self._port.detach(condition)
 
     # ------------------------------------------------------------------ from the producer
 
@@ -228,10 +179,12 @@ class SourceLink:
         self._is_ready = False
         if self.closed:
             return
-        self._unpark()
+        if self._parked:
+            self._unpark()
         window = self.window
         if self._stored_presettled:
             window.answered(self._stored_presettled)
+            self._presettled -= self._stored_presettled
             self._stored_presettled = 0
         if self._stored:
             stored, self._stored = self._stored, []
@@ -243,8 +196,13 @@ class SourceLink:
                 self._accept_in_doubt(stored)
         if self._failed:
             failed, self._failed = self._failed, []
-            for delivery, error in failed:
-                self._fail(delivery, self._classify(error))
+            for delivery, size, error, produced in failed:
+                self._fail(delivery, size, self._doors.classify(error), self._place(produced))
+        self._count_bytes()
+        self._grant()
+
+    def credit_may_flow(self) -> None:
+        """Give credit that was held back: Kafka is there again."""
         self._grant()
 
     def broke(self, error: Exception) -> None:
@@ -254,79 +212,130 @@ class SourceLink:
             Condition(conditions.INTERNAL_ERROR, "the bridge failed on this link; its log says why")
         )
 
-    def _reported(self, delivery: Delivery | None, error: object, _message: object) -> None:
+    def _reported(
+        self, delivery: Delivery | None, size: int, error: object, produced: Produced | None
+    ) -> None:
         if self.closed:
+            self._share.hold(-size)
             if delivery is None and error is not None:
-                self._events.dropped(self._classify(error).description)
+                self._events.dropped(self._doors.classify(error).description)
             return
         if not self._is_ready:
             self._is_ready = True
             self._ready(self)
         if error is not None:
-            self._failed.append((delivery, error))
-        elif delivery is not None:
+            self._failed.append((delivery, size, error, produced))
+            return
+        self._freed_bytes += size
+        if delivery is not None:
             self._stored.append(delivery)
         else:
             self._stored_presettled += 1
 
-    def _unacknowledged_reported(self, error: object, _message: object) -> None:
+    def _unacknowledged_reported(self, error: object, _produced: Produced | None) -> None:
         if error is not None:
-            self._events.dropped(self._classify(error).description)
+            self._events.dropped(self._doors.classify(error).description)
 
     # ------------------------------------------------------------------ inside
 
-    def _send(self, delivery: Delivery | None, record: Record) -> None:
-        if self._parked:
-            self._parked.append((delivery, record))
-            return
-        failure = self._produce(self._topic, *record, partial(self._reported, delivery))
-        if failure is not None:
-            self._not_taken(delivery, record, failure)
+    def _count_bytes(self) -> None:
+        change = self._arrived_bytes - self._freed_bytes
+        self._arrived = self._arrived_bytes = self._freed_bytes = 0
+        if change:
+            self._share.hold(change)
 
-    def _not_taken(self, delivery: Delivery | None, record: Record, failure: Failure) -> None:
+    def _take(self, delivery: Delivery, payload: bytes, settled: bool, size: int) -> None:  # noqa: FBT001 - positional: the hot path
+        try:
+            record = self._to_record(payload)
+        except MappingError as error:
+            self._refuse(delivery, size, settled, outcomes.for_error(error, self._place()))
+            return
+        if self._partition != ANY_PARTITION:
+            if record[3] not in {ANY_PARTITION, self._partition}:
+                self._refuse(delivery, size, settled, self._other_partition(record[3]))
+                return
+            record = (*record[:3], self._partition, record[4])
+        if not settled:
+            self._send(delivery, size, record)
+        elif self._settled_directly:
+            self._send_unacknowledged(size, record)
+        else:
+            self._presettled += 1
+            self._send(None, size, record)
+
+    def _send(self, delivery: Delivery | None, size: int, record: Record) -> None:
+        if self._parked:
+            self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
+            return
+        failure = self._produce(self._topic, *record, partial(self._reported, delivery, size))
+        if failure is None:
+            return
         if failure.kafka_error == QUEUE_FULL:
             # The record was surely not stored, and its sender waits for an outcome: it is kept, and so is
             # the order of those behind it. The window bounds how many there can be.
-            self._parked.append((delivery, record))
-            if not self._is_ready:
-                self._is_ready = True
-                self._ready(self)
+            self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
+            self._ask_flush()
         else:
-            self._fail(delivery, failure)
+            self._fail(delivery, size, failure, self._place())
 
     def _unpark(self) -> None:
         parked = self._parked
         while parked:
-            delivery, record = parked[0]
-            failure = self._produce(self._topic, *record, partial(self._reported, delivery))
+            delivery, size, produce, topic, record = parked[0]
+            failure = produce(topic, *record, partial(self._reported, delivery, size))
             if failure is not None and failure.kafka_error == QUEUE_FULL:
-                if not self._is_ready:
-                    self._is_ready = True
-                    self._ready(self)
+                self._ask_flush()
                 return
             parked.popleft()
             if failure is not None:
-                self._fail(delivery, failure)
+                self._fail(delivery, size, failure, Place(topic, self._peer.reference))
+                if self.closed:
+                    return
 
-    def _send_unacknowledged(self, record: Record) -> None:
+    def _ask_flush(self) -> None:
+        if not self._is_ready:
+            self._is_ready = True
+            self._ready(self)
+
+    def _send_unacknowledged(self, size: int, record: Record) -> None:
         self.window.in_flight -= 1
+        self._freed_bytes += size
         failure = self._produce_unacknowledged(self._topic, *record, self._unacknowledged_reported)
         if failure is not None:
             self._events.dropped(failure.description)
 
-    def _fail(self, delivery: Delivery | None, failure: Failure) -> None:
+    def _fail(self, delivery: Delivery | None, size: int, failure: Failure, place: Place) -> None:
+        if self.closed:
+            self._share.hold(-size)
+            if delivery is None:
+                self._events.dropped(failure.description)
+            return
+        self._freed_bytes += size
         if delivery is None:
             self.window.answered()
+            self._presettled -= 1
             self._events.dropped(failure.description)
-        else:
-            self._answer(delivery, outcomes.for_failure(failure, self._understood, topic=self._topic))
+        elif not self._ends_link(failure, place):
+            self._answer(delivery, outcomes.for_failure(failure, self._peer.understood, place))
 
-    def _refuse(self, delivery: Delivery, settled: bool, condition: Condition) -> None:  # noqa: FBT001 - positional: the hot path
+    def _ends_link(self, failure: Failure, place: Place) -> bool:
+        """Detach where a failure is not the message's but the link's: nothing it sends can be stored."""
+        if failure.reach is Reach.TOPIC:
+            name = conditions.RESOURCE_DELETED
+        elif failure.reach is Reach.OWNER:
+            name = conditions.LINK_STOLEN
+        else:
+            return False
+        self._port.detach(outcomes.condition(failure, place, name))
+        return True
+
+    def _refuse(self, delivery: Delivery, size: int, settled: bool, outcome: Outcome) -> None:  # noqa: FBT001 - positional: the hot path
+        self._freed_bytes += size
         if settled:
             self.window.answered()
-            self._events.dropped(condition.description)
+            self._events.dropped(outcome.condition.description if outcome.condition else "")
         else:
-            self._answer(delivery, outcomes.rejected(condition))
+            self._answer(delivery, outcome)
 
     def _answer(self, delivery: Delivery, outcome: Outcome) -> None:
         self._events.refused(outcome)
@@ -353,14 +362,34 @@ class SourceLink:
         self._port.accept(stored, settle=False)
 
     def _grant(self) -> None:
-        if not self._stopping and not self.closed:
-            credit = self.window.grant()
-            if credit:
-                self._port.grant(credit)
+        window = self.window
+        if self._stopping or self.closed or not window.is_low():
+            return
+        if self._prefetches:
+            # What is settled is handed on or dropped, and waits for nobody.
+            credit = window.grant()
+        elif not self._doors.kafka_takes():
+            return
+        else:
+            window.limit = self._share.fit(window.window)
+            credit = window.grant(self._room())
+        if credit:
+            self._port.grant(credit)
 
-    def _other_partition(self, partition: int) -> Condition:
-        return Condition(
+    def _place(self, produced: Produced | None = None) -> Place:
+        if produced is None:
+            return Place(self._topic, self._peer.reference)
+        partition = produced.partition()
+        return Place(
+            produced.topic() or self._topic,
+            self._peer.reference,
+            None if partition is None or partition < 0 else partition,
+        )
+
+    def _other_partition(self, partition: int) -> Outcome:
+        return outcomes.refused(
             conditions.INVALID_FIELD,
             f"the message names partition {partition}, its link is bound to partition"
             f" {self._partition} of {self._topic}: send it on another link",
+            self._place(),
         )

@@ -1,24 +1,33 @@
-"""Which outcome a sender gets for a message that Kafka did not take.
+"""Which outcome a sender gets for a message that Kafka did not take, or that no record can be made of.
 
 A failure that will not pass is `rejected`. One that may pass is `released` when the record is surely not
 stored, and `modified` with delivery-failed when it may be stored, but only towards a peer whose source
 lists that outcome: some clients take an outcome that they did not list for success. To all others it is
 `rejected` with `retriable` in the condition's info.
 
+The info of every condition says whether the same message may succeed later, and where it was going.
+
 Source: AMQP 1.0 core, sections 3.4.2-3.4.5 and 3.5.3.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure, Stored
 from bridge.model.outcomes import MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
 
+if TYPE_CHECKING:
+    from bridge.mapping.errors import MappingError
+
 RELEASED_SYMBOL: Final = "amqp:released:list"
 MODIFIED_SYMBOL: Final = "amqp:modified:list"
+
+ALL_UNDERSTOOD: Final = frozenset({DeliveryState.RELEASED, DeliveryState.MODIFIED})
+"""For peers of which an operator knows that they look at every outcome, whatever they list."""
 
 _UNDERSTOOD: Final = {
     # descriptors in their symbolic form (core 3.4), and the bare names that some clients write
@@ -29,31 +38,67 @@ _UNDERSTOOD: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message was going.
+
+    `reference` names the link as the bridge's log does; `partition` is None while Kafka has not chosen one.
+    """
+
+    topic: str
+    reference: str
+    partition: int | None = None
+
+    def info(self) -> dict[str, str | int | bool]:
+        """Say it in a condition's info."""
+        said: dict[str, str | int | bool] = {"topic": self.topic, "reference": self.reference}
+        if self.partition is not None:
+            said["partition"] = self.partition
+        return said
+
+
 def understood(outcomes: frozenset[str]) -> frozenset[DeliveryState]:
     """Give the optional outcomes among the symbols that a peer's source lists."""
     return frozenset(_UNDERSTOOD[symbol] for symbol in outcomes if symbol in _UNDERSTOOD)
 
 
-def for_failure(failure: Failure, understood_by_peer: frozenset[DeliveryState], *, topic: str) -> Outcome:
-    """Choose the outcome for a message of `topic` that failed in Kafka."""
+def for_failure(failure: Failure, understood_by_peer: frozenset[DeliveryState], place: Place) -> Outcome:
+    """Choose the outcome for a message that failed in Kafka."""
     if failure.retriable:
         if failure.stored is Stored.NO and DeliveryState.RELEASED in understood_by_peer:
             return RELEASED
         if failure.stored is Stored.PERHAPS and DeliveryState.MODIFIED in understood_by_peer:
             return MODIFIED_FAILED
-    return rejected(
-        Condition(
-            # Clients do not retry most conditions; this one they do.
-            conditions.INTERNAL_ERROR if failure.retriable else failure.condition,
-            failure.description,
-            {
-                "kafka-error": failure.kafka_error,
-                "kafka-code": failure.kafka_code,
-                "retriable": failure.retriable,
-                "topic": topic,
-            },
-        )
+    # Clients do not retry most conditions; internal-error they do.
+    name = conditions.INTERNAL_ERROR if failure.retriable else failure.condition
+    return rejected(condition(failure, place, name))
+
+
+def condition(
+    failure: Failure, place: Place, name: str | None = None, *, description: str | None = None
+) -> Condition:
+    """Describe a failure to a peer, under its own condition and description or others."""
+    return Condition(
+        failure.condition if name is None else name,
+        failure.description if description is None else description,
+        {
+            "kafka-error": failure.kafka_error,
+            "kafka-code": failure.kafka_code,
+            "retriable": failure.retriable,
+            **place.info(),
+        },
+        conditions.FORMER_SEND,
     )
+
+
+def for_error(error: MappingError, place: Place) -> Outcome:
+    """Give the outcome for a message that no record can be made of."""
+    return refused(error.condition, error.description, place)
+
+
+def refused(name: str, description: str, place: Place) -> Outcome:
+    """Reject a message that the bridge itself refuses, for good."""
+    return rejected(Condition(name, description, {"retriable": False, **place.info()}))
 
 
 def rejected(condition: Condition) -> Outcome:

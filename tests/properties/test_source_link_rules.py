@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from support.machines import has_failed, machine_settings
 from support.source_port import NO_LEADER, TIMED_OUT, TOO_LARGE, UNDECODABLE, SourceRig
 
+from bridge.mapping.record import ANY_PARTITION
 from bridge.model.links import ReceiverSettleMode, SenderSettleMode
 from bridge.model.outcomes import DeliveryState
-from bridge.mapping.record import ANY_PARTITION
 from bridge.source.policy import SourcePolicy, choose
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class SourceLinkMachine(RuleBasedStateMachine):
         capacity=st.integers(1, 4),
         bound=st.booleans(),
         understood=st.frozensets(st.sampled_from([DeliveryState.RELEASED, DeliveryState.MODIFIED])),
+        budget_bytes=st.sampled_from([1, 3000, 1 << 30]),
     )
     def attach(
         self,
@@ -63,11 +64,16 @@ class SourceLinkMachine(RuleBasedStateMachine):
         capacity: int,
         bound: bool,  # noqa: FBT001 - hypothesis passes it by name
         understood: frozenset[DeliveryState],
+        budget_bytes: int,
     ) -> None:
         self.policy = policy
         self.bound = bound
         self.rig = SourceRig(
-            policy, capacity=capacity, partition=PARTITION if bound else ANY_PARTITION, understood=understood
+            policy,
+            capacity=capacity,
+            partition=PARTITION if bound else ANY_PARTITION,
+            understood=understood,
+            budget_bytes=budget_bytes,
         )
         self.rig.unacknowledged.capacity = 1 << 20
         self.peer = self.rig.peer
@@ -130,9 +136,13 @@ class SourceLinkMachine(RuleBasedStateMachine):
     @precondition(attached)
     @rule()
     def end_batch(self) -> None:
+        given = len(self.peer.grants)
         self.rig.link.batch_ended()
-        if self.window.in_doubt <= self.policy.window:
-            assert self.peer.credit > 0 or self.window.in_flight == self.policy.window
+        if not self.rig.kafka_takes and not self.policy.prefetch:
+            assert len(self.peer.grants) == given, "Kafka is away: no credit"
+        elif self.window.in_doubt <= self.policy.window:
+            assert self.peer.credit > 0 or self.window.in_flight >= self.window.limit
+        assert self.rig.budget.held_bytes >= 0
 
     @precondition(lambda self: self.attached() and self.peer.unsettled - self.early)
     @rule(data=st.data())
@@ -148,11 +158,9 @@ class SourceLinkMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.attached() and self.peer.sent > 25)
     @rule()
     def detach(self) -> None:
-        in_flight, drops = self.window.in_flight, len(self.rig.log.drops)
         self.rig.detach()
-        dropped = len(self.rig.log.drops) - drops
-        assert self.rig.log.ends == [(self.peer.count(DeliveryState.ACCEPTED), in_flight - dropped)]
-        assert len(self.peer.unanswered) <= in_flight - dropped
+        accepted, unanswered = self.peer.count(DeliveryState.ACCEPTED), len(self.peer.unanswered)
+        assert self.rig.log.ends == [(accepted, unanswered, len(self.peer.in_doubt))]
 
     # ------------------------------------------------------------------ Kafka
 
@@ -197,12 +205,20 @@ class SourceLinkMachine(RuleBasedStateMachine):
     def flush(self) -> None:
         self.rig.flush()
 
+    @rule(takes=st.booleans())
+    def kafka_comes_and_goes(self, takes: bool) -> None:  # noqa: FBT001 - hypothesis passes it by name
+        self.rig.kafka_takes = takes
+        if takes:
+            self.rig.link.credit_may_flow()
+
     # ------------------------------------------------------------------ what holds always
 
     @invariant()
     def granted_and_in_flight_stay_within_the_window(self) -> None:
         assert self.window.granted == self.peer.credit
         assert self.window.granted + self.window.in_flight <= self.policy.window
+        assert 1 <= self.window.limit <= self.policy.window
+        assert self.rig.budget.reserved_bytes <= self.rig.budget.total_bytes
 
     @invariant()
     def what_is_remembered_stays_within_two_windows(self) -> None:
@@ -243,7 +259,7 @@ class SourceLinkMachine(RuleBasedStateMachine):
         else:
             assert taken == self.sent[: len(taken)]
         if self.bound:
-            assert {produced.partition for produced in self.rig.producer.queue} <= {PARTITION}
+            assert {produced.partition() for produced in self.rig.producer.queue} <= {PARTITION}
         assert self.rig.unacknowledged.taken == self.sent_unacknowledged
 
     # ------------------------------------------------------------------ how it ends
@@ -253,6 +269,8 @@ class SourceLinkMachine(RuleBasedStateMachine):
             return
         rig, peer = self.rig, self.peer
         rig.producer.capacity, rig.producer.refusal = 3, None
+        rig.kafka_takes = True
+        rig.link.credit_may_flow()
         for _ in range(self.policy.window + 1):
             rig.store()
         assert self.refuses or rig.producer.taken == self.sent, "everything was sent"
@@ -264,11 +282,13 @@ class SourceLinkMachine(RuleBasedStateMachine):
         while peer.credit:
             self.abort()
         self.end_batch()
-        assert peer.credit == self.policy.window, "no credit has leaked"
+        assert peer.credit == self.window.limit, "no credit has leaked"
+        assert rig.budget.held_bytes == 0, "no byte is counted that is not there"
         rig.detach()
+        assert rig.budget.reserved_bytes == 0
         accepted = peer.count(DeliveryState.ACCEPTED)
         assert accepted + len(rig.log.refusals) == len(self.values)
-        assert rig.log.ends == [(accepted, 0)]
+        assert rig.log.ends == [(accepted, 0, 0)]
 
 
 TestSourceLink = SourceLinkMachine.TestCase

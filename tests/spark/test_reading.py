@@ -150,7 +150,12 @@ def test_every_property_and_structured_bodies(spark: SparkSession, kafka: RealKa
 def test_records_that_never_passed_the_bridge(spark: SparkSession, kafka: RealKafka) -> None:
     topic = kafka.create_topic()
     twice: list[tuple[str, bytes | None]] = [("k", b"1"), ("k", b"2"), ("app.version", b"3"), ("n", None)]
-    produce(kafka, topic, [(b"plain", None, None, 0, 0), (b"\xff", b"\xff", twice, 0, 0), (None, b"k", [], 0, 0)])
+    records: list[Record] = [
+        (b"plain", None, None, 0, 0),
+        (b"\xff", b"\xff", twice, 0, 0),
+        (None, b"k", [], 0, 0),
+    ]
+    produce(kafka, topic, records)
     plain, headed, deleted = read(spark, kafka, topic)
     assert (plain["value_text"], plain["body_kind"], plain["tombstone"]) == ("plain", "data", False)
     assert (plain["headers"], plain["application_properties"]) == (None, {})

@@ -21,7 +21,9 @@ from bridge.sink import policy as sink_policy
 from bridge.sink.link import SinkLimits, SinkLink
 from bridge.source import outcomes
 from bridge.source import policy as source_policy
-from bridge.source.link import SourceDoors, SourceLink, SourceRoute
+from bridge.source.budget import ByteBudget
+from bridge.source.link import SourceLink
+from bridge.source.ports import Destination, Peer, SourceDoors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
     from bridge.mapping.record import Headers, Record
     from bridge.model.failures import Failure
     from bridge.model.outcomes import Outcome
-    from bridge.source.link import Report
+    from bridge.source.ports import Flushable, Report
 
+ROOM: Final = 1000
 CREDIT: Final = 4
 """The window of all sources here, prefetch or manual."""
 
@@ -72,8 +75,8 @@ class Quiet:
     def broke(self, error: Exception) -> None:
         raise error
 
-    def ended(self, accepted: int, unanswered: int) -> None:
-        self.told.append((accepted, unanswered))
+    def ended(self, accepted: int, unanswered: int, in_doubt: int = 0) -> None:
+        self.told.append((accepted, unanswered, in_doubt))
 
 
 # ---------------------------------------------------------------------- source
@@ -90,7 +93,7 @@ class SourceStage:
         self._sender: Sender | None = None
         self._reports: dict[int, Report] = {}
         self._sent: dict[int, Delivery] = {}
-        self._ready: list[SourceLink] = []
+        self._ready: list[Flushable] = []
 
     def _answer(self, link: AnyLink) -> None:
         assert isinstance(link, IncomingLink)
@@ -104,11 +107,10 @@ class SourceStage:
                 manual_credit=CREDIT,
                 mixed_settled="ordered",
             ),
-            SourceRoute("orders"),
-            SourceDoors(self._produce, self._produce_unacknowledged, _classify, self._ready.append),
-            to_record=_to_record,
-            understood_outcomes=outcomes.understood(request.outcomes),
-            events=Quiet(),
+            Destination("orders", self._produce, self._produce_unacknowledged, lambda: ROOM, _to_record),
+            SourceDoors(_classify, self._ready.append, lambda: True, ByteBudget(1 << 30)),
+            Peer(outcomes.understood(request.outcomes), "connection 1, link sender"),
+            Quiet(),
         )
         link.open(machine, 1 << 20)
         machine.opened()

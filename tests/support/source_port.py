@@ -15,21 +15,18 @@ from bridge.mapping.record import ANY_PARTITION, ARRIVAL_TIME, Headers, Record
 from bridge.model import conditions
 from bridge.model.failures import Failure, Stored
 from bridge.model.outcomes import ACCEPTED, DeliveryState, Outcome
-from bridge.source.link import (
-    QUEUE_FULL,
-    Report,
-    SourceDoors,
-    SourceLink,
-    SourceRoute,
-)
+from bridge.source.budget import ByteBudget
+from bridge.source.link import SourceLink
+from bridge.source.ports import QUEUE_FULL, Destination, Flushable, Peer, Report, SourceDoors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bridge.model.conditions import Condition
     from bridge.source.policy import SourcePolicy
 
 TOPIC: Final = "orders"
+REFERENCE: Final = "connection 1, link sender"
 UNDECODABLE: Final = b"undecodable"
 
 QUEUE_IS_FULL: Final = Failure(
@@ -81,6 +78,8 @@ class SendingPeer:
         self.detached = False
         self.condition: Condition | None = None
         """Why the bridge ended the link."""
+        self.on_detach: Callable[[], None] | None = None
+        """What the engine does when a link ends: it closes its handler."""
 
     def transfer(self, *, settled: bool) -> int:
         """Spend one credit on a delivery."""
@@ -135,6 +134,8 @@ class SendingPeer:
         assert not self.detached
         self.detached = True
         self.condition = condition
+        if self.on_detach is not None:
+            self.on_detach()
 
     def count(self, state: DeliveryState) -> int:
         """Count the deliveries with that outcome."""
@@ -142,13 +143,21 @@ class SendingPeer:
 
 
 @dataclass(frozen=True, slots=True)
-class Produced:
+class Queued:
     """One record in a producer's queue."""
 
-    topic: str
+    name: str
     value: bytes | None
-    partition: int
+    number: int
     report: Report
+
+    def topic(self) -> str:
+        """Name its topic."""
+        return self.name
+
+    def partition(self) -> int:
+        """Name its partition."""
+        return self.number
 
 
 class MemoryProducer:
@@ -160,7 +169,7 @@ class MemoryProducer:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.refusal: Failure | None = None
-        self.queue: list[Produced] = []
+        self.queue: list[Queued] = []
         self.taken: list[bytes | None] = []
         """The values of all records that ever came into the queue, in order."""
         self.stored: set[bytes | None] = set()
@@ -182,9 +191,13 @@ class MemoryProducer:
             return self.refusal
         if len(self.queue) >= self.capacity:
             return QUEUE_IS_FULL
-        self.queue.append(Produced(topic, value, partition, report))
+        self.queue.append(Queued(topic, value, partition, report))
         self.taken.append(value)
         return None
+
+    def room(self) -> int:
+        """Count the records that the queue still takes."""
+        return max(0, self.capacity - len(self.queue))
 
     def store(self, count: int | None = None) -> None:
         """Report the oldest records, or all, as stored."""
@@ -207,7 +220,7 @@ class SourceLog:
         self.refusals: list[Outcome] = []
         self.drops: list[str] = []
         self.defects: list[Exception] = []
-        self.ends: list[tuple[int, int]] = []
+        self.ends: list[tuple[int, int, int]] = []
 
     def refused(self, outcome: Outcome) -> None:
         """Remember a message with another outcome than accepted."""
@@ -221,9 +234,9 @@ class SourceLog:
         """Remember a defect."""
         self.defects.append(error)
 
-    def ended(self, accepted: int, unanswered: int) -> None:
+    def ended(self, accepted: int, unanswered: int, in_doubt: int) -> None:
         """Remember the end."""
-        self.ends.append((accepted, unanswered))
+        self.ends.append((accepted, unanswered, in_doubt))
 
 
 def to_record(payload: bytes) -> Record:
@@ -250,21 +263,27 @@ class SourceRig:
         capacity: int = 1 << 20,
         partition: int = ANY_PARTITION,
         understood: frozenset[DeliveryState] = frozenset(),
+        budget_bytes: int = 1 << 30,
+        sees_room: bool = False,
     ) -> None:
         self.peer = SendingPeer()
         self.producer = MemoryProducer(capacity)
         self.unacknowledged = MemoryProducer(capacity)
         self.log = SourceLog()
-        self.ready: list[SourceLink] = []
+        self.ready: list[Flushable] = []
+        self.budget = ByteBudget(budget_bytes)
+        self.kafka_takes = True
+        # Usually it is the other links that have filled the queue since the credit was given.
+        room = self.producer.room if sees_room else lambda: 1 << 20
         self.link = SourceLink(
             self.peer,
             policy,
-            SourceRoute(TOPIC, partition),
-            SourceDoors(self.producer, self.unacknowledged, classify, self.ready.append),
-            to_record=to_record,
-            understood_outcomes=understood,
-            events=self.log,
+            Destination(TOPIC, self.producer, self.unacknowledged, room, to_record, partition),
+            SourceDoors(classify, self.ready.append, lambda: self.kafka_takes, self.budget),
+            Peer(understood, REFERENCE),
+            self.log,
         )
+        self.peer.on_detach = self.link.close
         self.link.opened()
 
     def send(self, payload: bytes = b"value", *, settled: bool = False) -> int:

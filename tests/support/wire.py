@@ -55,6 +55,7 @@ class Incoming:
         self.settled_flags: list[bool] = []
         self.settled_later: list[CData] = []
         self.aborted_count = 0
+        self.arriving_bytes = 0
         self.batches = 0
         self.closed = 0
 
@@ -62,6 +63,9 @@ class Incoming:
         self.deliveries.append(delivery)
         self.payloads.append(payload)
         self.settled_flags.append(settled)
+
+    def arriving(self, change_bytes: int, /) -> None:
+        self.arriving_bytes += change_bytes
 
     def aborted(self) -> None:
         self.aborted_count += 1

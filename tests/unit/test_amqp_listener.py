@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from support.frames import AMQP_HEADER, make_frame, make_opening, make_transfer
+from support.frames import AMQP_HEADER, make_attach, make_begin, make_frame, make_opening, make_transfer
 from support.wire import SETTINGS, Incoming
 
 from bridge.amqp.links import IncomingLink
@@ -28,7 +28,16 @@ class Wire(asyncio.Transport):
         super().__init__({"peername": ("127.0.0.1", 50_000)})
         self.written: list[bytes] = []
         self.limit = 0
+        self.reads = True
         self.ended = ""
+
+    def pause_reading(self) -> None:
+        assert self.reads
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        assert not self.reads
+        self.reads = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written.append(bytes(data))
@@ -237,5 +246,76 @@ def test_an_exception_in_a_handler_is_told_with_its_link() -> None:
         setup.connection.data_received(make_transfer(0, b"x"))
         assert setup.told.lines[-1] == ("handler failed", 1, "sender", "ValueError('oh')")
         assert setup.wire.ended == ""
+
+    on_a_loop(test)
+
+
+# ---------------------------------------------------------------------- back-pressure
+
+
+def sending(setup: Setup) -> None:
+    """Let the peer attach a link to send on."""
+    setup.connection.data_received(make_opening())
+    assert setup.links
+
+
+def test_a_peer_that_sends_is_not_read_until_there_is_room_again() -> None:
+    async def test(setup: Setup) -> None:
+        sending(setup)
+        setup.listener.stop_reading()
+        assert not setup.wire.reads
+        setup.listener.stop_reading()
+        setup.listener.start_reading()
+        assert setup.wire.reads
+        setup.listener.start_reading()
+
+    on_a_loop(test)
+
+
+def test_a_peer_that_sends_nothing_is_read_all_the_same() -> None:
+    async def test(setup: Setup) -> None:
+        opening = AMQP_HEADER + make_frame("open", fields={"container-id": "by-hand"}) + make_begin()
+        setup.connection.data_received(opening)
+        setup.listener.stop_reading()
+        assert setup.wire.reads
+        setup.connection.data_received(make_attach("sender", 0))
+        assert not setup.wire.reads, "it does now"
+
+    on_a_loop(test)
+
+
+def test_a_peer_that_is_not_read_is_not_taken_for_dead() -> None:
+    async def test(setup: Setup) -> None:
+        sending(setup)
+        now_ms = int(asyncio.get_running_loop().time() * 1000)
+        setup.connection.engine.tick(now_ms)
+        setup.listener.stop_reading()
+        for minutes in (1, 2, 3, 60):
+            setup.connection.engine.tick(now_ms + minutes * 60_000)
+        await turns()
+        assert [line for line in setup.told.lines if line[0] == "failed"] == []
+
+        setup.listener.start_reading()
+        setup.connection._caught_up()  # noqa: SLF001 - a second later
+        setup.connection.engine.tick(now_ms + 61 * 60_000)
+        assert setup.told.lines[-1][0] == "failed", "it is read again, and nothing came"
+
+    on_a_loop(test)
+
+
+def test_one_peer_may_finish_the_message_that_it_is_in_the_middle_of() -> None:
+    async def test(setup: Setup) -> None:
+        sending(setup)
+        setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
+        setup.listener.stop_reading()
+        assert not setup.wire.reads
+        setup.listener.finish_one_message()
+        assert setup.wire.reads
+        setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
+        assert setup.wire.reads
+        setup.connection.data_received(make_transfer(0, b"x" * 100))
+        assert not setup.wire.reads, "the message is whole"
+        setup.listener.finish_one_message()
+        assert not setup.wire.reads, "there is none to finish"
 
     on_a_loop(test)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from bridge.kafka import failures
+from bridge.kafka import error_tables, failures
 from bridge.model import conditions
-from bridge.model.failures import Stored
+from bridge.model.failures import Reach, Stored
 
 CODES: Final = sorted(
     {code for name, code in vars(KafkaError).items() if not name.startswith("__") and isinstance(code, int)}
@@ -32,6 +33,7 @@ PERMANENT: Final = {
     "INVALID_RECORD": "amqp:precondition-failed",
     "INVALID_TIMESTAMP": "amqp:precondition-failed",
     "POLICY_VIOLATION": "amqp:precondition-failed",
+    "_UNSUPPORTED_FEATURE": "amqp:not-implemented",
 }
 PERHAPS_STORED: Final = [
     "NOT_ENOUGH_REPLICAS",
@@ -48,14 +50,26 @@ PERHAPS_STORED: Final = [
     "COORDINATOR_LOAD_IN_PROGRESS",
     "COORDINATOR_NOT_AVAILABLE",
     "NOT_COORDINATOR",
-    "OUT_OF_ORDER_SEQUENCE_NUMBER",
-    "INVALID_PRODUCER_EPOCH",
-    "_FATAL",
     "_PURGE_INFLIGHT",
     # A batch that waits to be sent again is purged by the same name.
     "_PURGE_QUEUE",
+    # What is in flight on a connection that fails gets the name of that failure.
+    "_SSL",
+    "_AUTHENTICATION",
+    # What a later Kafka will say
+    "UNKNOWN",
 ]
-SURELY_NOT_STORED: Final = ["_QUEUE_FULL", "THROTTLING_QUOTA_EXCEEDED"]
+SURELY_NOT_STORED: Final = ["_QUEUE_FULL", "_INVALID_DIFFERENT_RECORD", "THROTTLING_QUOTA_EXCEEDED"]
+FATAL: Final = ["OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH", "_FATAL", "_GAPLESS_GUARANTEE"]
+FENCED: Final = ["_FENCED", "PRODUCER_FENCED", "FENCED_INSTANCE_ID"]
+TABLES: Final = [
+    frozenset(error_tables.PERMANENT),
+    error_tables.FENCED,
+    error_tables.FATAL,
+    error_tables.NOT_STORED,
+    error_tables.PERHAPS_STORED,
+    error_tables.OF_OTHERS,
+]
 
 
 def error(name: str) -> KafkaError:
@@ -69,7 +83,14 @@ def test_the_enumeration_was_found() -> None:
 
 
 @pytest.mark.parametrize("code", CODES, ids=lambda code: KafkaError(code).name())
-def test_every_error_is_read(code: int) -> None:
+def test_every_error_is_read_on_purpose(code: int) -> None:
+    name = KafkaError(code).name()
+
+    assert sum(name in table for table in TABLES) == 1, f"{name} belongs in one of the tables"
+
+
+@pytest.mark.parametrize("code", CODES, ids=lambda code: KafkaError(code).name())
+def test_every_error_can_be_told(code: int) -> None:
     failure = failures.classify(KafkaError(code))
 
     assert failure.kafka_code == code
@@ -79,8 +100,19 @@ def test_every_error_is_read(code: int) -> None:
     # What will not pass has a reason that its peer can act on; what may pass has the one
     # condition that clients retry, and no record is said to be absent that might be there.
     assert failure.retriable == (failure.condition == conditions.INTERNAL_ERROR)
-    if not failure.retriable:
+    if not failure.retriable and failure.reach is not Reach.OWNER:
         assert failure.stored is Stored.NO
+
+
+def test_an_error_that_nobody_knows_yet_promises_nothing() -> None:
+    failure = failures.classify(KafkaError(9999))
+
+    assert (failure.condition, failure.retriable, failure.stored, failure.reach) == (
+        conditions.INTERNAL_ERROR,
+        True,
+        Stored.PERHAPS,
+        Reach.RECORD,
+    )
 
 
 @pytest.mark.parametrize(("name", "condition"), PERMANENT.items())
@@ -104,12 +136,64 @@ def test_what_never_left_is_not_stored(name: str) -> None:
     assert (failure.retriable, failure.stored) == (True, Stored.NO)
 
 
+@pytest.mark.parametrize("name", FATAL)
+def test_a_producer_that_lost_track_is_told_from_its_records(name: str) -> None:
+    failure = failures.classify(error(name))
+
+    assert (failure.retriable, failure.stored, failure.reach) == (True, Stored.PERHAPS, Reach.PRODUCER)
+
+
+def test_any_error_that_librdkafka_calls_fatal_ends_the_producer() -> None:
+    fatal = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no idempotent writes", fatal=True)
+
+    assert failures.classify(fatal).reach is Reach.PRODUCER
+    assert failures.classify(error("CLUSTER_AUTHORIZATION_FAILED")).reach is Reach.RECORD
+
+
+@pytest.mark.parametrize("name", FENCED)
+def test_who_was_replaced_is_told_so(name: str) -> None:
+    failure = failures.classify(error(name))
+
+    assert (failure.condition, failure.retriable, failure.reach) == ("amqp:link:stolen", False, Reach.OWNER)
+
+
+@pytest.mark.parametrize(
+    ("name", "reach"),
+    [
+        ("UNKNOWN_TOPIC_OR_PART", Reach.TOPIC),
+        ("_UNKNOWN_TOPIC", Reach.TOPIC),
+        ("UNKNOWN_TOPIC_ID", Reach.TOPIC),
+        ("_UNKNOWN_PARTITION", Reach.PARTITION),
+        ("INVALID_RECORD", Reach.BATCH),
+        ("INVALID_TIMESTAMP", Reach.BATCH),
+        ("MSG_SIZE_TOO_LARGE", Reach.BATCH),
+        ("_INVALID_DIFFERENT_RECORD", Reach.BATCH),
+        ("TOPIC_AUTHORIZATION_FAILED", Reach.RECORD),
+        ("_MSG_TIMED_OUT", Reach.RECORD),
+    ],
+)
+def test_who_else_meets_a_failure_can_be_told(name: str, reach: Reach) -> None:
+    assert failures.classify(error(name)).reach is reach
+
+
+def test_a_record_that_was_not_taken_has_no_neighbours() -> None:
+    too_large = failures.classify_exception(KafkaException(error("MSG_SIZE_TOO_LARGE")))
+
+    assert too_large.reach is Reach.RECORD
+    assert failures.classify_exception(KafkaException(error("_UNKNOWN_TOPIC"))).reach is Reach.TOPIC
+
+
 def test_the_tables_name_errors_that_exist() -> None:
     known = {KafkaError(code).name() for code in CODES}
 
-    assert set(failures._PERMANENT) <= known  # noqa: SLF001 - a misspelt name would never be met
-    assert known >= failures._SURELY_NOT_STORED  # noqa: SLF001 - the same
-    assert failures._SURELY_NOT_STORED.isdisjoint(failures._PERMANENT)  # noqa: SLF001 - the same
+    for table in [
+        *TABLES,
+        error_tables.TOPIC_MISSING,
+        error_tables.PARTITION_MISSING,
+        error_tables.OF_A_BATCH,
+    ]:
+        assert table <= known  # a misspelt name would never be met
+    assert error_tables.PERMANENT.keys() >= error_tables.TOPIC_MISSING | error_tables.PARTITION_MISSING
 
 
 def test_a_full_queue_is_told_by_an_exception() -> None:
@@ -122,6 +206,14 @@ def test_an_exception_with_an_error_is_that_error() -> None:
     raised = KafkaException(error("_UNKNOWN_PARTITION"))
 
     assert failures.classify_exception(raised) == failures.classify(error("_UNKNOWN_PARTITION"))
+
+
+@pytest.mark.parametrize("name", ["_FATAL", "_STATE", "_TIMED_OUT"])
+def test_what_raised_an_exception_was_not_taken(name: str) -> None:
+    in_report = failures.classify(error(name))
+
+    assert in_report.stored is Stored.PERHAPS
+    assert failures.classify_exception(KafkaException(error(name))) == replace(in_report, stored=Stored.NO)
 
 
 @pytest.mark.parametrize("raised", [TypeError("bad header"), KafkaException(), KafkaException("text")])

@@ -90,6 +90,37 @@ def test_what_a_consumer_promises_cannot_be_set(name: str, value: str) -> None:
     assert consumer(**{name: value}) == consumer()
 
 
+def options_of(**given: Any) -> dict[str, Any]:  # noqa: ANN401 - arguments of settings.producer
+    defaults: dict[str, Any] = {"acks": "all", "message_max_bytes": 1_000_000, "on_error": ignore}
+    return settings.producer(NOBODY, given.pop("pass_through", {}), **{**defaults, **given})
+
+
+def test_the_queue_holds_what_it_is_told_and_at_least_the_largest_message() -> None:
+    assert options_of(queue_bytes=10 << 20)["queue.buffering.max.kbytes"] == 10 << 10
+    largest = options_of()["message.max.bytes"]
+    assert options_of(queue_bytes=1)["queue.buffering.max.kbytes"] * 1024 >= largest
+    set_by_operators = {"queue.buffering.max.kbytes": "5", "queue.buffering.max.messages": "7"}
+    assert options_of(pass_through=set_by_operators)["queue.buffering.max.kbytes"] == "5"
+    assert settings.queue_records(options_of(pass_through=set_by_operators)) == 7
+
+
+@pytest.mark.parametrize("acks", ["all", "1", "0"])
+def test_batches_are_as_large_as_it_is_told(acks: str) -> None:
+    small = options_of(acks=acks, batch_max_bytes=1024, pass_through={"batch.size": "100000"})
+    assert settings.batch_bytes(small) == 1024
+    Producer(small)
+    assert settings.batch_bytes(options_of(acks=acks, pass_through={"batch.size": "100000"})) == 100_000
+    assert settings.batch_bytes(options_of(acks=acks)) == 1_000_000
+    # librdkafka takes the smaller of the two
+    assert settings.batch_bytes(options_of(acks=acks, message_max_bytes=1000)) == 1000 + 65_536
+
+
+def test_the_admin_sees_soon_that_a_broker_is_back_unless_operators_want_it_later() -> None:
+    assert settings.admin(NOBODY, {}, on_error=ignore)["reconnect.backoff.max.ms"] == 1000
+    given = {"reconnect.backoff.ms": "5000"}
+    AdminClient(settings.admin(NOBODY, given, on_error=ignore))
+
+
 def test_what_is_read_ahead_is_bounded() -> None:
     assert consumer()["queued.max.messages.kbytes"] == 4096
 

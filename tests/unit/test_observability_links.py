@@ -24,12 +24,11 @@ def test_the_first_report_is_written_at_once_and_the_rest_as_one_line() -> None:
 def test_a_link_that_ends_tells_what_was_counted() -> None:
     async def test() -> list[int]:
         ended: list[int] = []
-        reporter = links.SourceReporter(
-            1, "link", "topic", asyncio.get_running_loop(), on_end=lambda: ended.append(1)
-        )
+        reporter = links.SourceReporter(1, "link", "topic", asyncio.get_running_loop())
+        reporter.on_end(lambda: ended.append(1))
         for _ in range(3):
             reporter.dropped("the queue is full")
-        reporter.ended(0, 0)
+        reporter.ended(0, 0, 0)
         return ended
 
     assert asyncio.run(test()) == [1]

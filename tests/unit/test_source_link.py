@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.source_port import (
     NO_LEADER,
     QUEUE_IS_FULL,
+    REFERENCE,
     TIMED_OUT,
     TOO_LARGE,
     TOPIC,
@@ -12,7 +15,9 @@ from support.source_port import (
 )
 
 from bridge.model import conditions
+from bridge.model.failures import Failure, Reach
 from bridge.model.outcomes import ACCEPTED, MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
+from bridge.source.budget import MESSAGE_OVERHEAD_BYTES
 from bridge.source.policy import SourcePolicy
 
 
@@ -48,7 +53,7 @@ def test_a_message_becomes_a_record_of_the_links_topic() -> None:
     rig.send_all(b"blue")
 
     (produced,) = rig.producer.queue
-    assert (produced.topic, produced.value, produced.partition) == (TOPIC, b"blue", -1)
+    assert (produced.topic(), produced.value, produced.partition()) == (TOPIC, b"blue", -1)
 
 
 def test_a_message_is_accepted_and_settled_when_kafka_has_it_and_not_before() -> None:
@@ -192,7 +197,7 @@ def test_a_link_that_is_bound_to_a_partition_sends_there() -> None:
 
     rig.send_all(b"any", b"same@3")
 
-    assert [produced.partition for produced in rig.producer.queue] == [3, 3]
+    assert [produced.partition() for produced in rig.producer.queue] == [3, 3]
 
 
 def test_a_message_for_another_partition_than_its_links_is_rejected() -> None:
@@ -212,7 +217,7 @@ def test_a_message_names_its_partition_on_a_link_that_does_not() -> None:
 
     rig.send_all(b"blue@2")
 
-    assert [produced.partition for produced in rig.producer.queue] == [2]
+    assert [produced.partition() for produced in rig.producer.queue] == [2]
 
 
 # ---------------------------------------------------------------------- a full queue
@@ -359,8 +364,8 @@ def test_a_pre_settled_message_that_waits_for_a_full_queue_is_lost_with_its_link
 
     rig.detach()
 
-    assert rig.log.drops == ["the link ended while the producer's queue was full"]
-    assert rig.log.ends == [(0, 2)]
+    assert rig.log.drops == ["the link ended while the queue was full"]
+    assert rig.log.ends == [(0, 1, 0)]
 
 
 def test_pre_settled_messages_may_have_the_unacknowledged_producer() -> None:
@@ -457,7 +462,133 @@ def test_in_mode_first_a_settlement_of_the_senders_changes_nothing() -> None:
     assert rig.peer.unsettled == set()
 
 
+# ---------------------------------------------------------------------- credit in bytes, and Kafka's state
+
+
+def test_credit_follows_the_bytes_that_the_messages_take() -> None:
+    rig = SourceRig(policy(window=100), budget_bytes=131_072)
+    assert rig.peer.grants == [100]
+
+    rig.send_all(*[b"x" * 15_360] * 100)
+    rig.store()
+
+    assert rig.link.window.limit == 8, "8 messages of 15 KiB and 1 KiB besides"
+    assert rig.peer.credit == 8
+
+
+def test_credit_is_not_more_than_the_producers_queue_takes() -> None:
+    rig = SourceRig(policy(window=100), capacity=7, sees_room=True)
+
+    assert rig.peer.grants == [7]
+
+
+def test_a_link_gets_one_credit_even_when_the_queue_is_full() -> None:
+    rig = SourceRig(policy(window=100), capacity=0, sees_room=True)
+
+    assert rig.peer.grants == [1]
+
+
+def test_no_credit_is_given_while_kafka_is_away_and_the_link_stays() -> None:
+    rig = SourceRig(policy(window=4))
+    deliveries = rig.send_all(b"1", b"2", b"3", b"4")
+    rig.kafka_takes = False
+
+    for _ in deliveries:
+        rig.fail(TIMED_OUT)
+    assert rig.peer.grants == [4]
+    assert not rig.peer.detached
+
+    rig.kafka_takes = True
+    rig.link.credit_may_flow()
+    assert rig.peer.grants == [4, 4]
+
+
+def test_a_settled_sender_gets_credit_while_kafka_is_away() -> None:
+    rig = SourceRig(policy(window=4, settled=True))
+    rig.kafka_takes = False
+
+    rig.send_all(b"1", b"2", settled=True)
+
+    assert rig.peer.grants == [4, 2]
+
+
+def test_what_is_held_is_counted_until_kafka_answers_even_after_the_link() -> None:
+    rig = SourceRig(policy())
+    rig.send_all(b"x" * 1000, b"y" * 500)
+    assert rig.budget.held_bytes == 2 * MESSAGE_OVERHEAD_BYTES + 1500
+
+    rig.store(1)
+    assert rig.budget.held_bytes == MESSAGE_OVERHEAD_BYTES + 500
+    rig.detach()
+    assert rig.budget.held_bytes == MESSAGE_OVERHEAD_BYTES + 500
+    rig.producer.store()
+    assert rig.budget.held_bytes == 0
+
+
 # ---------------------------------------------------------------------- the end
+
+
+@pytest.mark.parametrize(
+    ("reach", "condition"),
+    [(Reach.TOPIC, conditions.RESOURCE_DELETED), (Reach.OWNER, conditions.LINK_STOLEN)],
+)
+def test_a_failure_that_every_message_will_meet_ends_the_link(reach: Reach, condition: str) -> None:
+    rig = SourceRig(policy())
+    stored, gone, behind = rig.send_all(b"1", b"2", b"3")
+    failure = replace(TOO_LARGE, kafka_error="GONE", reach=reach)
+
+    rig.producer.store(1)
+    rig.producer.fail(failure)
+    rig.producer.fail(failure)
+    rig.flush()
+
+    assert rig.peer.outcomes == {stored: ACCEPTED}
+    assert rig.peer.unanswered == {gone, behind}, "their sender knows that they have no outcome"
+    assert rig.peer.condition is not None
+    assert rig.peer.condition.name == condition
+    assert rig.peer.condition.info["kafka-error"] == "GONE"
+    assert rig.log.ends == [(1, 2, 0)]
+    assert rig.budget.held_bytes == 0
+
+
+def test_deliveries_in_doubt_are_dropped_with_the_link_and_counted() -> None:
+    rig = SourceRig(policy(second=True))
+    first, _, _ = rig.send_all(b"1", b"2", b"3")
+    rig.store(2)
+    rig.settle(first)
+
+    rig.detach()
+
+    assert rig.log.ends == [(2, 1, 1)]
+
+
+@pytest.mark.parametrize("failure", [TOO_LARGE, TIMED_OUT])
+def test_a_condition_says_where_the_message_was_going(failure: Failure) -> None:
+    rig = SourceRig(policy(), partition=3)
+    (delivery,) = rig.send_all(b"1")
+
+    rig.fail(failure)
+
+    condition = rig.peer.outcomes[delivery].condition
+    assert condition is not None
+    assert condition.info == {
+        "kafka-error": failure.kafka_error,
+        "kafka-code": failure.kafka_code,
+        "retriable": failure.retriable,
+        "topic": TOPIC,
+        "partition": 3,
+        "reference": REFERENCE,
+    }
+    assert condition.former == "io.strimzi:error-to-kafka"
+
+
+def test_a_condition_of_the_bridges_own_says_so_too() -> None:
+    rig = SourceRig(policy())
+    (delivery,) = rig.send_all(UNDECODABLE)
+
+    condition = rig.peer.outcomes[delivery].condition
+    assert condition is not None
+    assert condition.info == {"retriable": False, "topic": TOPIC, "reference": REFERENCE}
 
 
 def test_nothing_is_answered_after_the_end() -> None:
@@ -483,7 +614,7 @@ def test_the_end_is_reported_once_with_what_was_left() -> None:
     rig.detach()
     rig.link.close()
 
-    assert rig.log.ends == [(1, 2)]
+    assert rig.log.ends == [(1, 2, 0)]
 
 
 def test_a_defect_ends_the_link_with_a_reason_that_gives_nothing_away() -> None:

@@ -8,8 +8,10 @@ from bridge.model.conditions import Condition
 from bridge.model.failures import Failure, Stored
 from bridge.model.outcomes import MODIFIED_FAILED, RELEASED, DeliveryState
 from bridge.source import outcomes
+from bridge.source.outcomes import Place
 
 NEITHER: frozenset[DeliveryState] = frozenset()
+PLACE = Place("orders", "connection 1, link sender", 3)
 BOTH = frozenset({DeliveryState.RELEASED, DeliveryState.MODIFIED})
 
 
@@ -29,11 +31,11 @@ def test_a_source_that_lists_nothing_or_other_symbols_understands_neither() -> N
 
 
 def test_a_record_that_is_surely_not_stored_is_released() -> None:
-    assert outcomes.for_failure(NO_LEADER, BOTH, topic="orders") == RELEASED
+    assert outcomes.for_failure(NO_LEADER, BOTH, PLACE) == RELEASED
 
 
 def test_a_record_that_may_be_stored_is_modified_as_failed() -> None:
-    outcome = outcomes.for_failure(TIMED_OUT, BOTH, topic="orders")
+    outcome = outcomes.for_failure(TIMED_OUT, BOTH, PLACE)
 
     assert outcome == MODIFIED_FAILED
     assert outcome.delivery_failed
@@ -52,7 +54,7 @@ def test_a_record_that_may_be_stored_is_modified_as_failed() -> None:
 def test_a_peer_that_does_not_list_the_outcome_gets_rejected_and_may_retry(
     failure: Failure, understood: frozenset[DeliveryState]
 ) -> None:
-    outcome = outcomes.for_failure(failure, understood, topic="orders")
+    outcome = outcomes.for_failure(failure, understood, PLACE)
 
     assert outcome.state is DeliveryState.REJECTED
     assert outcome.condition is not None
@@ -70,7 +72,7 @@ def test_a_failure_that_may_pass_never_has_a_condition_that_clients_do_not_retry
         stored=Stored.NO,
     )
 
-    outcome = outcomes.for_failure(throttled, NEITHER, topic="orders")
+    outcome = outcomes.for_failure(throttled, NEITHER, PLACE)
 
     assert outcome.condition is not None
     assert outcome.condition.name == conditions.INTERNAL_ERROR
@@ -80,13 +82,21 @@ def test_a_failure_that_may_pass_never_has_a_condition_that_clients_do_not_retry
 def test_a_failure_that_will_not_pass_is_rejected_with_its_own_condition(
     understood: frozenset[DeliveryState],
 ) -> None:
-    outcome = outcomes.for_failure(TOO_LARGE, understood, topic="orders")
+    outcome = outcomes.for_failure(TOO_LARGE, understood, PLACE)
 
     assert outcome.state is DeliveryState.REJECTED
     assert outcome.condition == Condition(
         conditions.LINK_MESSAGE_SIZE_EXCEEDED,
         "the record is too large",
-        {"kafka-error": "MSG_SIZE_TOO_LARGE", "kafka-code": 10, "retriable": False, "topic": "orders"},
+        {
+            "kafka-error": "MSG_SIZE_TOO_LARGE",
+            "kafka-code": 10,
+            "retriable": False,
+            "topic": "orders",
+            "reference": "connection 1, link sender",
+            "partition": 3,
+        },
+        "io.strimzi:error-to-kafka",
     )
 
 

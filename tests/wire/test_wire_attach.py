@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from proton import UNDESCRIBED, Array, Data, Delivery, Link, Terminus, symbol
+from proton import UNDESCRIBED, Array, Data, Delivery, Link, Terminus, int32, symbol, ubyte, ulong
 from support.frames import make_attach, make_begin, make_detach, make_opening, make_transfer
-from support.wire import Incoming, Outgoing, Pair, incoming, open_at_once, outgoing, receive, transfer
+from support.wire import (
+    SETTINGS,
+    Incoming,
+    Outgoing,
+    Pair,
+    incoming,
+    open_at_once,
+    outgoing,
+    receive,
+    transfer,
+)
 
 from bridge.amqp.links import IncomingLink, OutgoingLink
 from bridge.model import conditions
@@ -18,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.amqp.contract import AnyLink
+    from bridge.model.conditions import Dialect
 
 REASON = Condition(conditions.NOT_FOUND, "there is no topic orders", {"kafka-code": 3, "retriable": False})
 
@@ -60,6 +72,62 @@ def test_a_sender_is_read_whole() -> None:
         assert sender.remote_snd_settle_mode == Link.SND_UNSETTLED
         assert sender.remote_rcv_settle_mode == Link.RCV_SECOND
         assert sender.remote_target.address == "orders"
+
+
+def test_the_scalars_among_a_links_properties_are_read() -> None:
+    with Pair() as pair:
+        sender = pair.open_session().sender("a sender")
+        sender.properties = {
+            symbol("x-opt-bridge.mapping"): "raw",
+            symbol("a-symbol"): symbol("all"),
+            symbol("partition"): ulong(3),
+            symbol("negative"): int32(-3),
+            symbol("flag"): True,
+            symbol("left out"): [1, 2],
+            symbol("left out as well"): None,
+            symbol("last"): ubyte(7),
+        }
+        sender.open()
+        pair.pump()
+        properties = pair.events.links[0].request.properties
+        assert properties == {
+            "x-opt-bridge.mapping": "raw",
+            "a-symbol": "all",
+            "partition": 3,
+            "negative": -3,
+            "flag": True,
+            "last": 7,
+        }
+        assert properties["flag"] is True
+
+
+def test_the_anonymous_terminus_is_offered_and_has_no_address() -> None:
+    with Pair() as pair:
+        sender = pair.open_session().sender("anonymous")
+        sender.open()
+        pair.pump()
+        assert pair.events.links[0].request.address is None
+        assert sender.remote_target.type == Terminus.TARGET
+        assert sender.remote_target.address is None
+        offered = pair.client.connection.remote_offered_capabilities
+        assert list(cast("Any", offered)) == ["ANONYMOUS-RELAY"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name"), [("amqp", "amqp:invalid-field"), ("strimzi", "io.strimzi:no-group-id")]
+)
+def test_a_condition_has_the_name_of_the_dialect_and_the_former_one_in_its_info(
+    dialect: Dialect, name: str
+) -> None:
+    reason = Condition(conditions.INVALID_FIELD, "no group", {"a": 1}, conditions.FORMER_NO_GROUP)
+    with Pair(answer=lambda link: link.refuse(reason), settings=replace(SETTINGS, dialect=dialect)) as pair:
+        receiver = pair.open_session().receiver("a receiver")
+        receiver.open()
+        pair.pump()
+        condition = receiver.remote_condition
+        assert condition is not None
+        assert condition.name == name
+        assert condition.info == {"io.strimzi:condition": "io.strimzi:no-group-id", "a": 1}
 
 
 def test_a_receiver_is_read_whole() -> None:

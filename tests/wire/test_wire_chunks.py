@@ -101,6 +101,8 @@ class Teller(Incoming):
     def settled(self, delivery: object, /) -> None:
         self.story.at_bridge.append(("settled", self.deliveries.index(delivery)))
 
+    def arriving(self, _change_bytes: int, /) -> None: ...
+
     def aborted(self) -> None:
         self.story.at_bridge.append("aborted")
 

@@ -141,8 +141,10 @@ def test_an_aborted_message_leaves_nothing_behind() -> None:
             delivery = sender.delivery(tag)
             sender.stream(b"half of it")
             pair.pump()
+            assert incoming(link).arriving_bytes == len(b"half of it")
             delivery.abort()
             pair.pump()
+            assert incoming(link).arriving_bytes == 0
         transfer(sender, b"whole")
         pair.pump()
         handler = incoming(link)
@@ -187,6 +189,20 @@ def test_an_aborted_message_gets_no_outcome() -> None:
         pair.inject(make_transfer(0, b"half", more=True) + make_transfer(0, aborted=True))
         pair.to_client()
         assert "< disposition" not in pair.take_names()
+
+
+def test_what_has_arrived_of_a_message_is_counted_until_it_is_whole() -> None:
+    with Pair(answer=taking(1 << 20, credit=3)) as pair:
+        sender, link = pair.attach_sender()
+        sender.delivery("1")
+        for so_far in (30_000, 60_000, 90_000):
+            sender.stream(b"x" * 30_000)
+            pair.pump()
+            assert incoming(link).arriving_bytes == so_far
+        sender.advance()
+        pair.pump()
+        assert incoming(link).arriving_bytes == 0
+        assert incoming(link).payloads == [b"x" * 90_000]
 
 
 # ---------------------------------------------------------------------- the largest message

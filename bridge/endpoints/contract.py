@@ -1,0 +1,37 @@
+"""What the endpoints share, and what they say when a link cannot be served."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bridge.model import conditions
+from bridge.model.conditions import Condition
+
+if TYPE_CHECKING:
+    from bridge.kafka.availability import KafkaAvailability
+    from bridge.kafka.catalog import Catalog
+    from bridge.kafka.pool import ProducerPool
+    from bridge.kafka.producers import ReportPump
+
+SHUTTING_DOWN: Final = Condition(conditions.LINK_DETACH_FORCED, "the bridge is shutting down; connect again")
+ROUTE_CHANGED: Final = Condition(
+    conditions.LINK_DETACH_FORCED, "the route of this address was changed; attach again"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaClients:
+    """What all links share on the Kafka side."""
+
+    bootstrap_servers: str
+    pool: ProducerPool
+    pump: ReportPump
+    catalog: Catalog
+    availability: KafkaAvailability
+
+
+def now_ms() -> int:
+    """Give the time in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000

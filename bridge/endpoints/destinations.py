@@ -1,0 +1,233 @@
+"""Finds where the messages for an address go: its route, its topic in Kafka, a producer, a mapping."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, cast
+
+from bridge import addressing
+from bridge.addressing import AddressError
+from bridge.endpoints.contract import now_ms
+from bridge.mapping.profiles import PROFILES
+from bridge.mapping.record import ANY_PARTITION
+from bridge.mapping.timestamps import stamped
+from bridge.model import conditions
+from bridge.model.conditions import Condition
+from bridge.model.failures import Failure
+from bridge.source.ports import Destination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.addressing import SourceAddress
+    from bridge.config import Settings
+    from bridge.config.routes import MappingName, Route, Routes
+    from bridge.endpoints.contract import KafkaClients
+    from bridge.kafka.catalog import Topic
+    from bridge.mapping.options import MappingOptions
+    from bridge.source.anonymous import Found
+
+MAPPING_PROPERTY: Final = "x-opt-bridge.mapping"
+PARTITION_PROPERTIES: Final = ("event-streams-partition", "x-opt-bridge.partition")
+
+REMEMBERED_SECONDS: Final = 30.0
+FAILURE_REMEMBERED_SECONDS: Final = 1.0
+"""How soon a topic that was missing, or could not be asked for, is asked for again."""
+REMEMBERED_MAX: Final = 4096
+
+FAILED: Final = Condition(conditions.INTERNAL_ERROR, "the bridge failed; its log says why")
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What a sender's link is joined to, found by its address."""
+
+    destination: Destination
+    route: Route
+
+
+class DestinationFinder:
+    """Finds destinations, for links by their address and for messages by their `to`."""
+
+    def __init__(self, settings: Settings, clients: KafkaClients, routes: Routes) -> None:
+        self._settings = settings
+        self._clients = clients
+        self._routes = routes
+        self._loop = asyncio.get_running_loop()
+        self._known: dict[str, tuple[float, Found]] = {}
+        self._asked: dict[str, list[Callable[[], None]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def routes(self) -> Routes:
+        """The routes in force."""
+        return self._routes
+
+    def reroute(self, routes: Routes) -> None:
+        """Put other routes in force, for what is found from now on."""
+        self._routes = routes
+        self._known.clear()
+
+    # ------------------------------------------------------------------ links
+
+    async def attach(
+        self, address: SourceAddress, properties: Mapping[str, str | int | bool]
+    ) -> Attachment | Condition | Failure:
+        """Find where a link's messages go. Raises AddressError for a route that makes no topic."""
+        route = self._routes.find(address.topic)
+        chosen = choose_mapping(route, properties)
+        if isinstance(chosen, Condition):
+            return chosen
+        partition = _partition(address, properties)
+        if isinstance(partition, Condition):
+            return partition
+        topic = await self._clients.catalog.topic(route.topic)
+        if isinstance(topic, Failure):
+            return topic
+        refusal = missing_partition(topic, partition)
+        if refusal is not None:
+            return refusal
+        return Attachment(self._destination(chosen, topic, partition), chosen)
+
+    def _destination(self, route: Route, topic: Topic, partition: int | None) -> Destination:
+        pool, settings = self._clients.pool, self._settings
+        limit = topic.max_message_bytes
+        to_record = PROFILES[route.mapping].message_to_record(mapping_options(route))
+        if route.timestamp == "creation-time":
+            to_record = stamped(to_record, route.max_skew_ms, now_ms)
+        acknowledged = pool.get(route.acks or settings.kafka.acks, limit)
+        return Destination(
+            topic.name,
+            acknowledged.produce,
+            pool.get("0", limit).produce,
+            acknowledged.room,
+            to_record,
+            ANY_PARTITION if partition is None else partition,
+            route.max_message_size_bytes or 0,
+        )
+
+    # ------------------------------------------------------------------ messages
+
+    def known(self, address: str) -> Found | None:
+        """Give what is known of a message's `to`."""
+        found = self._known.get(address)
+        return found[1] if found is not None and found[0] > self._loop.time() else None
+
+    def ask(self, address: str, answered: Callable[[], None]) -> None:
+        """Find out where a message's `to` leads; calls back when `known` has it."""
+        waiting = self._asked.get(address)
+        if waiting is not None:
+            if answered not in waiting:
+                waiting.append(answered)
+            return
+        self._asked[address] = [answered]
+        task = self._loop.create_task(self._answer(address))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def forget(self, topic: str) -> None:
+        """Ask for a topic anew when it is needed again."""
+        self._clients.catalog.forget(topic)
+        gone = [
+            address
+            for address, (_, found) in self._known.items()
+            if isinstance(found, Destination) and found.topic == topic
+        ]
+        for address in gone:
+            del self._known[address]
+
+    async def _answer(self, address: str) -> None:
+        routes = self._routes
+        try:
+            found = await self._find(address)
+        except Exception:  # a defect must not leave the messages without an answer
+            self._remember(address, FAILED)
+            raise
+        else:
+            if routes is self._routes:
+                self._remember(address, found)
+        finally:
+            for answered in self._asked.pop(address):
+                answered()
+
+    async def _find(self, address: str) -> Found:
+        try:
+            found = await self.attach(addressing.parse_source(address), {})
+        except AddressError as error:
+            # What is wrong with a link's address is wrong with the message here.
+            return Condition(conditions.PRECONDITION_FAILED, f"the message's `to`: {error.description}")
+        if not isinstance(found, Attachment):
+            return found
+        if found.route.deduplication is not None:
+            return Condition(
+                conditions.NOT_ALLOWED,
+                f"duplicates are suppressed on {found.route.topic}, which takes a link of its own: attach to"
+                " its address",
+            )
+        return found.destination
+
+    def _remember(self, address: str, found: Found) -> None:
+        if len(self._known) >= REMEMBERED_MAX:
+            self._known.clear()
+        seconds = REMEMBERED_SECONDS if isinstance(found, Destination) else FAILURE_REMEMBERED_SECONDS
+        self._known[address] = (self._loop.time() + seconds, found)
+
+
+def choose_mapping(route: Route, properties: Mapping[str, str | int | bool]) -> Route | Condition:
+    """Give the route with the mapping that a link asks for, or why it cannot have it."""
+    asked = properties.get(MAPPING_PROPERTY)
+    if asked is None or asked == route.mapping:
+        return route
+    if asked in PROFILES:
+        if route.mapping_override:
+            return replace(route, mapping=cast("MappingName", asked))
+        return Condition(
+            conditions.NOT_ALLOWED,
+            f"{MAPPING_PROPERTY}: the route of this address has the mapping {route.mapping}, and links may"
+            " not choose another one",
+        )
+    return Condition(
+        conditions.INVALID_FIELD,
+        f"{MAPPING_PROPERTY} is {str(asked)[:40]!r}; it is one of {', '.join(PROFILES)}",
+    )
+
+
+def mapping_options(route: Route) -> MappingOptions:
+    """Give a route's mapping options, with a clock."""
+    return replace(route.options, now_ms=now_ms)
+
+
+def missing_partition(topic: Topic, partition: int | None) -> Condition | None:
+    """Refuse a partition that a topic does not have."""
+    if partition is None or partition < topic.partitions:
+        return None
+    return Condition(
+        conditions.INVALID_FIELD,
+        f"topic {topic.name!r} has partitions 0 to {topic.partitions - 1}, not {partition}",
+        {"topic": topic.name, "partition": partition, "retriable": False},
+        conditions.FORMER_PARTITION,
+    )
+
+
+def _partition(address: SourceAddress, properties: Mapping[str, str | int | bool]) -> int | Condition | None:
+    """Find the partition that a link is bound to: by its address, or by a property of it."""
+    found = address.partition
+    for name in PARTITION_PROPERTIES:
+        given = properties.get(name)
+        if given is None:
+            continue
+        text = str(given)
+        if isinstance(given, bool) or not text.isascii() or not text.isdigit() or int(text) >= 1 << 31:
+            return Condition(
+                conditions.INVALID_FIELD,
+                f"the link property {name} must be the number of a partition, it is {text[:20]!r}",
+            )
+        if found is not None and found != int(text):
+            return Condition(
+                conditions.INVALID_FIELD,
+                f"the link property {name} names partition {int(text)}, and its address or another property"
+                f" names {found}",
+            )
+        found = int(text)
+    return found

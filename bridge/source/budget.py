@@ -1,0 +1,123 @@
+"""The bytes that all source links together may hold: reserved before they come, counted when they are there.
+
+Two lines of defence, since credit counts messages and a sender's next message may be of any size:
+
+1. Each link reserves what its credit may cost, at the average size of its messages. The reservations
+   together stay within the budget; a link without one still gets a single credit, or it would starve. A link
+   begins small and doubles what it has with each refill that it uses up, so that thousands of idle links
+   leave room for the busy ones.
+2. What is held is counted to the byte. Beyond the budget the owner is told to stop reading from the
+   sockets, and told again when a quarter of the budget is free.
+
+Bytes of a message that is still arriving count as held from the first frame on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MESSAGE_OVERHEAD_BYTES: Final = 1024
+"""What a message takes besides its own bytes: its delivery, the producer's record, a report."""
+
+FIRST_SHARE_BYTES: Final = 131_072
+"""What a link reserves when it opens: credit for a hundred small messages."""
+
+_RELIEF: Final = 0.75
+
+
+def _nothing() -> None:
+    """Stand in for an owner that does not listen."""
+
+
+class ByteBudget:
+    """The budget of a process. `total_bytes` is at least 1.
+
+    `on_exceeded` is called when more than that is held, `on_relieved` when a quarter is free again.
+    """
+
+    def __init__(
+        self,
+        total_bytes: int,
+        on_exceeded: Callable[[], None] = _nothing,
+        on_relieved: Callable[[], None] = _nothing,
+    ) -> None:
+        if total_bytes < 1:
+            raise ValueError(f"a byte budget is at least one byte, not {total_bytes}")
+        self.total_bytes = total_bytes
+        self.reserved_bytes = 0
+        self.held_bytes = 0
+        self.arriving_bytes = 0
+        """Of the held ones, those of messages that are not complete yet."""
+        self.exceeded = False
+        self._on_exceeded = on_exceeded
+        self._on_relieved = on_relieved
+
+    def watch(self, on_exceeded: Callable[[], None], on_relieved: Callable[[], None]) -> None:
+        """Say who is told."""
+        self._on_exceeded, self._on_relieved = on_exceeded, on_relieved
+
+    def share(self) -> Share:
+        """Open the share of one link."""
+        return Share(self)
+
+    def hold(self, change_bytes: int) -> None:
+        """Count bytes that came, or with a negative number bytes that went."""
+        self.held_bytes += change_bytes
+        if self.exceeded:
+            if self.held_bytes <= self.total_bytes * _RELIEF:
+                self.exceeded = False
+                self._on_relieved()
+        elif self.held_bytes > self.total_bytes:
+            self.exceeded = True
+            self._on_exceeded()
+
+
+class Share:
+    """What one link has of the budget."""
+
+    __slots__ = ("_arriving_bytes", "_budget", "_cost_bytes", "reserved_bytes")
+
+    def __init__(self, budget: ByteBudget) -> None:
+        self._budget = budget
+        self._arriving_bytes = 0
+        self._cost_bytes = MESSAGE_OVERHEAD_BYTES
+        self.reserved_bytes = 0
+
+    def learn(self, count: int, size_bytes: int) -> None:
+        """Learn what `count` messages of together so many bytes, overheads included, say of the next ones.
+
+        The average follows larger messages at once and smaller ones slowly.
+        """
+        mean = size_bytes // count
+        cost = self._cost_bytes
+        self._cost_bytes = mean if mean > cost else cost - (cost - mean + 7) // 8
+
+    def fit(self, window: int) -> int:
+        """Reserve for up to `window` messages; gives how many there may be, at least 1."""
+        budget, cost, reserved = self._budget, self._cost_bytes, self.reserved_bytes
+        wanted = window * cost
+        if wanted > reserved:
+            wanted = min(wanted, max(FIRST_SHARE_BYTES, reserved * 2))
+            wanted = max(reserved, min(wanted, reserved + budget.total_bytes - budget.reserved_bytes))
+        budget.reserved_bytes += wanted - reserved
+        self.reserved_bytes = wanted
+        return max(1, min(window, wanted // cost))
+
+    def hold(self, change_bytes: int) -> None:
+        """Count bytes of whole messages."""
+        self._budget.hold(change_bytes)
+
+    def arriving(self, change_bytes: int) -> None:
+        """Count bytes of a message that is still arriving."""
+        self._arriving_bytes += change_bytes
+        self._budget.arriving_bytes += change_bytes
+        self._budget.hold(change_bytes)
+
+    def close(self) -> None:
+        """Give the reservation back. Messages that Kafka still has to answer stay counted until it does."""
+        self.arriving(-self._arriving_bytes)
+        self._budget.reserved_bytes -= self.reserved_bytes
+        self.reserved_bytes = 0

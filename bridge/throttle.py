@@ -1,0 +1,61 @@
+"""The last line of defence of the process's memory: sockets that are not read while the budget is exceeded.
+
+Credit keeps senders within the budget; it counts messages, though, and the next one may be of any size.
+Peers notice no more than a slow connection: their heartbeats are not missed, and the bridge's go out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from bridge.observability import events
+
+if TYPE_CHECKING:
+    from bridge.amqp.listener import Listener
+    from bridge.source.budget import ByteBudget
+
+CHECK_SECONDS: Final = 0.1
+
+
+class Throttle:
+    """Stops and starts the listener's reading as the budget says."""
+
+    def __init__(self, budget: ByteBudget, listener: Listener) -> None:
+        self._budget = budget
+        self._listener = listener
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        budget.watch(self._exceeded, self._relieved)
+
+    def close(self) -> None:
+        """Watch no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _exceeded(self) -> None:
+        events.memory_budget_exceeded(self._budget.held_bytes, self._budget.total_bytes)
+        # Not from within a connection's own batch of events.
+        self._loop.call_soon(self._stop)
+
+    def _stop(self) -> None:
+        if self._budget.exceeded:
+            self._listener.stop_reading()
+            self._check()
+
+    def _check(self) -> None:
+        self._timer = None
+        if not self._budget.exceeded:
+            return
+        if self._budget.held_bytes == self._budget.arriving_bytes:
+            # Nothing that is held can be answered, as nothing of it is whole: one at a time becomes so.
+            self._listener.finish_one_message()
+        self._timer = self._loop.call_later(CHECK_SECONDS, self._check)
+
+    def _relieved(self) -> None:
+        events.memory_budget_relieved(self._budget.held_bytes, self._budget.total_bytes)
+        self._loop.call_soon(self._start)
+
+    def _start(self) -> None:
+        if not self._budget.exceeded:
+            self._listener.start_reading()

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+
+from bridge.source.budget import FIRST_SHARE_BYTES, MESSAGE_OVERHEAD_BYTES, ByteBudget
+
+MIB = 1 << 20
+FIRST_MESSAGES = FIRST_SHARE_BYTES // MESSAGE_OVERHEAD_BYTES
+
+
+def test_a_budget_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one byte"):
+        ByteBudget(0)
+
+
+def test_a_share_begins_small_and_doubles_up_to_the_window() -> None:
+    share = ByteBudget(64 * MIB).share()
+
+    assert [share.fit(1000) for _ in range(5)] == [128, 256, 512, 1000, 1000]
+
+
+def test_a_window_that_is_small_is_there_at_once() -> None:
+    share = ByteBudget(64 * MIB).share()
+
+    assert share.fit(100) == 100
+    assert share.reserved_bytes == 100 * MESSAGE_OVERHEAD_BYTES
+
+
+def test_larger_messages_narrow_the_window_at_once_and_smaller_ones_widen_it_slowly() -> None:
+    share = ByteBudget(MIB).share()
+    share.fit(100)
+
+    share.learn(2, 2 * 65_536)
+    assert share.fit(100) == 3, "twice the 102,400 bytes of before, as they were used up"
+    assert share.fit(100) == 6
+
+    limits = []
+    for _ in range(40):
+        share.learn(10, 10 * MESSAGE_OVERHEAD_BYTES)
+        limits.append(share.fit(100))
+    assert limits == sorted(limits)
+    assert limits[0] < 100
+    assert limits[-1] == 100
+
+
+def test_the_reservations_of_all_links_stay_within_the_budget() -> None:
+    budget = ByteBudget(MIB)
+    shares = [budget.share() for _ in range(5000)]
+
+    limits = [share.fit(1000) for share in shares]
+
+    assert budget.reserved_bytes == MIB
+    assert limits[:8] == [FIRST_MESSAGES] * 8
+    assert set(limits[8:]) == {1}, "a link without a reservation does not starve"
+
+
+def test_what_a_link_leaves_is_there_for_the_others() -> None:
+    budget = ByteBudget(FIRST_SHARE_BYTES)
+    first, second = budget.share(), budget.share()
+    assert (first.fit(1000), second.fit(1000)) == (FIRST_MESSAGES, 1)
+
+    first.close()
+
+    assert second.fit(1000) == FIRST_MESSAGES
+    second.close()
+    assert budget.reserved_bytes == 0
+
+
+def test_a_share_whose_messages_become_small_gives_back_what_it_does_not_need() -> None:
+    budget = ByteBudget(64 * MIB)
+    share = budget.share()
+    share.learn(1, MIB)
+    while share.fit(10) < 10:
+        pass
+    assert share.reserved_bytes == 10 * MIB
+
+    for _ in range(200):
+        share.learn(1, MESSAGE_OVERHEAD_BYTES)
+        share.fit(10)
+
+    assert share.reserved_bytes == budget.reserved_bytes == 10 * MESSAGE_OVERHEAD_BYTES
+
+
+def test_the_owner_is_told_when_more_is_held_and_when_a_quarter_is_free() -> None:
+    told: list[str] = []
+    budget = ByteBudget(1000)
+    budget.watch(lambda: told.append("exceeded"), lambda: told.append("relieved"))
+
+    budget.hold(1000)
+    assert told == []
+    budget.hold(1)
+    budget.hold(500)
+    assert told == ["exceeded"]
+    budget.hold(-700)
+    assert told == ["exceeded"], "801 bytes are more than three quarters"
+    budget.hold(-51)
+    assert told == ["exceeded", "relieved"]
+    budget.hold(400)
+    assert told == ["exceeded", "relieved", "exceeded"]
+
+
+def test_a_message_that_is_arriving_is_held_and_forgotten_with_its_link() -> None:
+    budget = ByteBudget(1000)
+    one, other = budget.share(), budget.share()
+
+    one.arriving(300)
+    other.arriving(200)
+    assert (budget.held_bytes, budget.arriving_bytes) == (500, 500)
+    one.arriving(-300)
+    one.hold(400)
+    assert (budget.held_bytes, budget.arriving_bytes) == (600, 200)
+
+    other.close()
+    one.close()
+    assert (budget.held_bytes, budget.arriving_bytes) == (400, 0), "what is whole waits for Kafka's answer"
