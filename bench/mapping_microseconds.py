@@ -1,6 +1,6 @@
-"""Microseconds that the native mapping takes for a message, both ways, for some typical messages.
+"""Microseconds that the mapping takes for a message, both ways, for some typical messages.
 
-usage: python bench/mapping_microseconds.py [seconds for each case]
+usage: python bench/mapping_microseconds.py [seconds for each case] [profile, else native]
 
 The best of many short rounds is shown: on a machine that does other work the mean says more about
 that work. Nothing here is compared with a limit; `bench/` as a whole does that.
@@ -17,7 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bridge.codec import Described, Int, Map, Symbol, Timestamp, UByte, ULong, encode
-from bridge.mapping import native
+from bridge.mapping.errors import MappingError
+from bridge.mapping.options import MappingOptions
+from bridge.mapping.profiles import DEFAULT, PROFILES, MessageToRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,7 @@ ROUNDS = 400
 PROBE = 3
 KEYS = 4096
 SECONDS = 1.3
+PROFILE_PLACE = 2
 
 BODY = b"x" * 100
 DATA = (0x75, BODY)
@@ -79,9 +82,8 @@ def to_kafka() -> dict[str, list[bytes]]:
 Record = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]] | None]
 
 
-def from_kafka() -> dict[str, list[Record]]:
-    """Give some records of each kind."""
-    to_record = native.message_to_record(native.MappingOptions())
+def from_kafka(to_record: MessageToRecord) -> dict[str, list[Record]]:
+    """Give some records of each kind; the typical ones are written by the profile itself."""
     foreign = [("source", b"billing"), ("attempt", b"1")]
     return {
         "value": [(BODY, None, None)],
@@ -94,6 +96,15 @@ def from_kafka() -> dict[str, list[Record]]:
     }
 
 
+def accepts(to_record: MessageToRecord, message: bytes) -> bool:
+    """Tell whether the profile takes such a message at all."""
+    try:
+        to_record(message)
+    except MappingError:
+        return False
+    return True
+
+
 def microseconds(work: Callable[[], object], calls: int, seconds: float) -> float:
     """Measure the best microseconds for one of the `calls` that `work` makes."""
     probe = min(repeat(work, number=PROBE, repeat=2)) / PROBE
@@ -101,19 +112,23 @@ def microseconds(work: Callable[[], object], calls: int, seconds: float) -> floa
     return min(repeat(work, number=number, repeat=ROUNDS)) / number / calls * 1e6
 
 
-def main(seconds: float) -> None:
+def main(seconds: float, name_of_profile: str) -> None:
     """Measure all cases and print them as a table."""
-    table = Table("direction", "message", "µs")
-    to_record = native.message_to_record(native.MappingOptions())
+    profile = PROFILES[name_of_profile]
+    table = Table("direction", "message", "µs", title=f"profile {profile.name}")
+    to_record = profile.message_to_record(MappingOptions())
     for name, messages in to_kafka().items():
+        if not accepts(to_record, messages[0]):
+            table.add_row("to Kafka", name, "refused")
+            continue
 
         def convert(messages: list[bytes] = messages) -> None:
             for encoded in messages:
                 to_record(encoded)
 
         table.add_row("to Kafka", name, f"{microseconds(convert, len(messages), seconds):.2f}")
-    to_message = native.record_to_message("orders", "orders/group.id/billing", native.MappingOptions())
-    for name, records in from_kafka().items():
+    to_message = profile.record_to_message("orders", "orders/group.id/billing", MappingOptions())
+    for name, records in from_kafka(to_record).items():
 
         def deliver(records: list[Record] = records) -> None:
             for value, key, headers in records:
@@ -124,4 +139,7 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS)
+    main(
+        float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS,
+        sys.argv[2] if len(sys.argv) > PROFILE_PLACE else DEFAULT,
+    )

@@ -6,15 +6,18 @@ import contextlib
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import uvloop
 
 from bridge.config import ConfigError, Settings, resolve
-from bridge.config.routes import Routes
-from bridge.config.routes_file import load_routes
+from bridge.config.routes_file import configured_routes
 from bridge.observability import logging
 from bridge.service import Service
+
+if TYPE_CHECKING:
+    from bridge.config.routes import Routes
 
 EXIT_CONFIGURATION = 2
 EXIT_START = 1
@@ -59,9 +62,7 @@ def run(config_file: Path | None, *, embedded: bool, topics: tuple[str, ...]) ->
     try:
         resolution = resolve(config_file, os.environ)
         settings = resolution.settings
-        routes = Routes()
-        if settings.routes.file is not None:
-            routes = load_routes(Path(settings.routes.file), settings)
+        routes = configured_routes(settings)
     except ConfigError as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_CONFIGURATION)

@@ -57,6 +57,7 @@ class Service:
         self._loop = asyncio.get_running_loop()
         self._stop_asked = self._loop.create_future()
         self._stopping = False
+        self._reload: asyncio.Task[None] | None = None
         self._watches: list[asyncio.Task[None]] = []
         self._management: ManagementServer | None = None
         self._kafka_errors = KafkaErrorReporter()
@@ -101,9 +102,16 @@ class Service:
         file = self._settings.routes.file
         if file is None:
             events.routes_refused("", ["routes.file is not set: there is nothing to read again"])
-            return
+        else:
+            # One after the other: the last signal finds the newest file.
+            self._reload = self._loop.create_task(self._load_routes(file, self._reload))
+
+    async def _load_routes(self, file: str, former: asyncio.Task[None] | None) -> None:
+        if former is not None:
+            await asyncio.wait([former])
         try:
-            routes = load_routes(Path(file), self._settings)
+            # A thousand routes take most of a second.
+            routes = await asyncio.to_thread(load_routes, Path(file), self._settings)
         except ConfigError as error:
             events.routes_refused(file, [str(problem) for problem in error.problems])
         else:

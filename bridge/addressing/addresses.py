@@ -13,7 +13,8 @@ from typing import Final
 
 from bridge.addressing import names
 from bridge.addressing.errors import AddressError
-from bridge.model.conditions import FORMER_NO_GROUP, INVALID_FIELD, NOT_IMPLEMENTED
+from bridge.model.conditions import INVALID_FIELD, NOT_IMPLEMENTED
+from bridge.model.dialect import NO_GROUP
 
 GROUP: Final = "/group.id/"
 PARTITION: Final = "/Partitions/"
@@ -90,7 +91,7 @@ def _no_group(address: str) -> AddressError:
         INVALID_FIELD,
         "a receiver's address names its consumer group; write"
         f" {topic}{GROUP}<group>, as in: orders/group.id/billing",
-        FORMER_NO_GROUP,
+        NO_GROUP,
     )
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from bridge.amqp.links import IncomingLink, Link, OutgoingLink
 
 if TYPE_CHECKING:
-    from bridge.model.conditions import Condition, Dialect
+    from bridge.model.conditions import Condition
+    from bridge.model.dialect import Dialect
 
 AnyLink: TypeAlias = IncomingLink | OutgoingLink
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bridge.model.conditions import Condition, Dialect
+from bridge.model.conditions import Condition
 from bridge.model.links import AttachRequest, ReceiverSettleMode, SenderSettleMode
 from bridge.model.outcomes import DeliveryState, Outcome
 from cproton_ffi import ffi, lib
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bridge.amqp.contract import EngineSettings
+    from bridge.model.dialect import Dialect
 
 CData: TypeAlias = Any
 """A pointer into proton; equal and hashable by its address."""

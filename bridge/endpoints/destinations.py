@@ -12,7 +12,7 @@ from bridge.endpoints.contract import now_ms
 from bridge.mapping.profiles import PROFILES
 from bridge.mapping.record import ANY_PARTITION
 from bridge.mapping.timestamps import stamped
-from bridge.model import conditions
+from bridge.model import conditions, dialect
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure
 from bridge.source.ports import Destination
@@ -103,6 +103,7 @@ class DestinationFinder:
             pool.get("0", limit).produce,
             acknowledged.room,
             to_record,
+            topic.partitions,
             ANY_PARTITION if partition is None else partition,
             route.max_message_size_bytes or 0,
         )
@@ -206,7 +207,7 @@ def missing_partition(topic: Topic, partition: int | None) -> Condition | None:
         conditions.INVALID_FIELD,
         f"topic {topic.name!r} has partitions 0 to {topic.partitions - 1}, not {partition}",
         {"topic": topic.name, "partition": partition, "retriable": False},
-        conditions.FORMER_PARTITION,
+        dialect.PARTITION,
     )
 
 

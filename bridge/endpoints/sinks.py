@@ -52,10 +52,13 @@ class SinkEndpoints:
         """Open a link, or give why not. Raises AddressError."""
         request = link.request
         address = addressing.parse_sink(request.address or "")
-        route = choose_mapping(self._routes.find(address.topic), request.properties)
+        routes = self._routes
+        route = choose_mapping(routes.find(address.topic), request.properties)
         if isinstance(route, Condition):
             return route
         topic = await self._clients.catalog.topic(route.topic)
+        if routes is not self._routes:  # they were replaced while Kafka was asked
+            return await self.attach(connection, link)
         if isinstance(topic, Failure):
             return Condition(
                 topic.condition,

@@ -59,24 +59,23 @@ class SourceEndpoints:
     async def attach(self, connection: Connection, link: IncomingLink) -> Condition | None:
         """Open a link, or give why not. Raises AddressError."""
         request = link.request
-        if not request.address:
-            if self._stopping:
-                return SHUTTING_DOWN
-            self._open_anonymous(connection, link)
-            return None
-        address = addressing.parse_source(request.address)
-        found = await self._finder.attach(address, request.properties)
+        found: Attachment | Condition | Failure | None = None
+        topic = None
+        if request.address:
+            address = addressing.parse_source(request.address)
+            topic, routes = address.topic, self._finder.routes
+            found = await self._finder.attach(address, request.properties)
+            if routes is not self._finder.routes:  # they were replaced while Kafka was asked
+                return await self.attach(connection, link)
+        if isinstance(found, Failure):
+            place = Place(topic or "", _reference(connection, request))
+            found = outcomes.condition(found, place, description=f"topic {topic!r}: {found.description}")
+        if self._stopping:
+            found = SHUTTING_DOWN
         if isinstance(found, Condition):
             return found
-        if isinstance(found, Failure):
-            place = Place(address.topic, _reference(connection, request))
-            return outcomes.condition(
-                found, place, description=f"topic {address.topic!r}: {found.description}"
-            )
-        if self._stopping:
-            return SHUTTING_DOWN
         if not link.ended:
-            self._open(connection, link, address.topic, found)
+            self._open(connection, link, topic, found)
         return None
 
     def reroute(self, routes: Routes, changed: Callable[[Routes, Routes, set[str]], set[str]]) -> int:
@@ -101,49 +100,27 @@ class SourceEndpoints:
 
     # ------------------------------------------------------------------ inside
 
-    def _open(self, connection: Connection, link: IncomingLink, topic: str, found: Attachment) -> None:
-        route, request = found.route, link.request
-        reporter = self._reporter(connection, request, found.destination.topic)
-        machine = SourceLink(
-            link,
-            self._policy(request, route),
-            found.destination,
-            self._doors,
-            Peer(self._understood(request, route), _reference(connection, request)),
-            reporter,
-        )
-        limit = route.max_message_size_bytes or self._settings.amqp.max_message_size_bytes
-        self._run(link, machine, reporter, topic, limit)
-
-    def _open_anonymous(self, connection: Connection, link: IncomingLink) -> None:
-        request = link.request
-        reporter = self._reporter(connection, request, ANONYMOUS)
-        machine = AnonymousSourceLink(
-            link,
-            self._policy(request, None),
-            self._finder,
-            self._doors,
-            Peer(self._understood(request, None), _reference(connection, request)),
-            reporter,
-        )
-        self._run(link, machine, reporter, None, self._settings.amqp.max_message_size_bytes)
-
-    def _run(
-        self,
-        link: IncomingLink,
-        machine: SourceLink,
-        reporter: SourceReporter,
-        topic: str | None,
-        message_bytes_max: int,
+    def _open(
+        self, connection: Connection, link: IncomingLink, topic: str | None, found: Attachment | None
     ) -> None:
+        """Open a link to a destination, or without one to the anonymous terminus."""
+        request, route = link.request, None if found is None else found.route
+        name = ANONYMOUS if found is None else found.destination.topic
+        reporter = SourceReporter(connection.connection_id, request.link_name, name, self._loop)
+        policy = self._policy(request, route)
+        peer = Peer(self._understood(request, route), _reference(connection, request))
+        if found is None:
+            machine: SourceLink = AnonymousSourceLink(link, policy, self._finder, self._doors, peer, reporter)
+        else:
+            machine = SourceLink(link, policy, found.destination, self._doors, peer, reporter)
         self._links[machine] = topic
         reporter.on_end(lambda: self._links.pop(machine, None))
-        link.open(machine, message_bytes_max)
-        reporter.attached(link.request)
+        limit = (
+            route.max_message_size_bytes if route else None
+        ) or self._settings.amqp.max_message_size_bytes
+        link.open(machine, limit)
+        reporter.attached(request)
         machine.opened()
-
-    def _reporter(self, connection: Connection, request: AttachRequest, topic: str) -> SourceReporter:
-        return SourceReporter(connection.connection_id, request.link_name, topic, self._loop)
 
     def _policy(self, request: AttachRequest, route: Route | None) -> SourcePolicy:
         amqp = self._settings.amqp

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from bridge.kafka import failures, settings
 
@@ -100,9 +100,15 @@ class SharedProducer:
         """Serve the reports that are there, those of former producers first."""
         if self._former:
             for former in self._former:
-                former.poll(0)
+                _poll_former(former)
             self._former = [former for former in self._former if len(former)]
-        self._producer.poll(0)
+        try:
+            self._producer.poll(0)
+        except KafkaException as error:
+            if not _is_fatal(error):
+                raise
+            # confluent_kafka raises what librdkafka calls fatal here, instead of giving it to the callback.
+            self._options["error_cb"](error.args[0])
 
     def outstanding(self) -> int:
         """Count records and reports that are not through yet."""
@@ -125,6 +131,18 @@ class SharedProducer:
     def _wake_up(self) -> None:
         self.awake = True
         self._wake()
+
+
+def _poll_former(producer: Producer) -> None:
+    try:
+        producer.poll(0)
+    except KafkaException as error:
+        if not _is_fatal(error):  # that it is of no use any more is known
+            raise
+
+
+def _is_fatal(error: KafkaException) -> bool:
+    return bool(error.args) and isinstance(error.args[0], KafkaError) and error.args[0].fatal()
 
 
 class ReportPump:

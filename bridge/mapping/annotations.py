@@ -51,8 +51,10 @@ KEY_RANKS: Final = {
 }
 """The annotations that give the record's key; the first one that is there wins."""
 
+KEY_TYPES: Final = frozenset(("string", "binary", "symbol", "null"))
+"""What these annotations may be."""
+
 _INTEGRAL: Final = frozenset(("ubyte", "ushort", "uint", "ulong", "byte", "short", "int", "long", "null"))
-_KEY_TYPES: Final = frozenset(("string", "binary", "symbol", "null"))
 _OF_A_HOP: Final = frozenset(
     (names.OFFSET, names.KEY, names.STORED, names.KAFKA_HEADERS, names.ENQUEUED_TIME)
 )
@@ -142,7 +144,7 @@ def _entry(key: str | int, code: int, options: MappingOptions) -> _Entry:
         _expect(key, CODES[code], _INTEGRAL, "an integer")
         role = _PARTITION_ROLE
     elif key in KEY_RANKS:
-        _expect(key, CODES[code], _KEY_TYPES, "a string or binary")
+        _expect(key, CODES[code], KEY_TYPES, "a string or binary")
         if key != names.PARTITION_KEY or options.key_from_partition_key:
             role = KEY_RANKS[key]
     elif names.is_hop(key):

@@ -15,9 +15,10 @@ from bridge.codec import UInt, encode
 from bridge.mapping.encoding import NULL, TRUE, as_list, as_map, name
 from bridge.mapping.from_text import WRITE
 from bridge.mapping.names import STORED
+from bridge.mapping.to_text import MALFORMED, READ
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _START: Final = b"\x00Sp"
 _DEFAULT_PRIORITY: Final = b"4"
@@ -48,15 +49,18 @@ class StoredHeader:
         return _START + as_list(content + (_FALSE if again else TRUE), 4)
 
 
-def read(fields: Sequence[tuple[int, str, bytes | None]], stored: Sequence[bytes]) -> StoredHeader:
+def read(
+    fields: Sequence[tuple[int, str, bytes | None]], stored: Sequence[bytes], *, are_encoded: bool = False
+) -> StoredHeader:
     """Read the headers that hold fields of the section header: their places, names and texts.
 
     `stored` are keys and values, encoded, that also belong into `x-opt-bridge.stored`.
+    `are_encoded` says that the fields are AMQP-encoded values instead of texts.
     """
     header = StoredHeader()
     entries = list(stored)
     for place, field_name, text in fields:
-        encoded = _encode(field_name, text)
+        encoded = _check(field_name, text) if are_encoded else encode_field(field_name, text)
         if encoded is None:
             header.unread.append(place)
         elif field_name == "amqp.priority":
@@ -64,15 +68,22 @@ def read(fields: Sequence[tuple[int, str, bytes | None]], stored: Sequence[bytes
         else:
             entries.append(name(field_name) + encoded)
             if field_name == "amqp.ttl":
-                header.ttl_ms = int(text or b"0")
+                header.ttl_ms = int(READ[encoded[0]](encoded, 1)[0] or b"0")
     if entries:
         header.annotation = name(STORED) + as_map(b"".join(entries), 2 * len(entries))
     header.first = header.section(0, None, again=False)
     return header
 
 
-def _encode(field_name: str, text: bytes | None) -> bytes | None:
-    """Encode a field, or give None for a text that the bridge does not write."""
+def left_ms(ttl_ms: int | None, timestamp_ms: int, now_ms: Callable[[], int] | None) -> int | None:
+    """Tell what the age of a record leaves of its ttl; all of it without a clock."""
+    if ttl_ms is None or now_ms is None:
+        return ttl_ms
+    return max(ttl_ms - max(now_ms() - timestamp_ms, 0), 0)
+
+
+def encode_field(field_name: str, text: bytes | None) -> bytes | None:
+    """Encode a field from its text, or give None for a text that the bridge does not write."""
     if field_name in {"amqp.durable", "amqp.first-acquirer"}:
         return TRUE if text == b"true" else None
     if field_name == "amqp.priority":
@@ -80,3 +91,14 @@ def _encode(field_name: str, text: bytes | None) -> bytes | None:
     if field_name == "amqp.delivery-count" and text == b"0":
         return None
     return WRITE["uint"](text)
+
+
+def _check(field_name: str, encoded: bytes | None) -> bytes | None:
+    """Give back an encoded field, or None for one that is not what `encode_field` gives."""
+    if not encoded:
+        return None
+    try:
+        text = READ[encoded[0]](encoded, 1)[0]
+    except MALFORMED:
+        return None
+    return encoded if encode_field(field_name, text) == encoded else None

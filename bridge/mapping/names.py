@@ -13,6 +13,8 @@ from bridge.model import conditions
 
 TYPES_HEADER: Final = "amqp-types"
 BODY_HEADER: Final = "amqp.body"
+RAW_HEADER: Final = "amqp.raw"
+"""Marks the records of profile raw."""
 EVENT_HUBS_MARKER: Final = "AMQPheaders"
 """Azure Event Hubs adds this header to records whose header values are AMQP-encoded."""
 

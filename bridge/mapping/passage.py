@@ -7,11 +7,14 @@ numbers, so they are prepared as bytes, and packed in one call.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bridge.mapping import names
-from bridge.mapping.encoding import TRUE, name, octets, text
+from bridge.mapping.encoding import TRUE, as_list, name, octets, text
 from bridge.mapping.from_text import string
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CREATE_TIME: Final = 1
 LOG_APPEND_TIME: Final = 2
@@ -36,7 +39,7 @@ _TITLES: Final = {
 }
 
 TOMBSTONE: Final = name(names.KAFKA_TOMBSTONE) + TRUE
-KAFKA_HEADERS: Final = name(names.KAFKA_HEADERS)
+_KAFKA_HEADERS: Final = name(names.KAFKA_HEADERS)
 
 HEADER: Final = b"\x00Sp\xc0\x05\x04\x41\x40\x40\x41"
 """The section header of a first attempt: durable, first-acquirer; no priority, no ttl."""
@@ -202,3 +205,9 @@ def event_stream_annotations(
         content += _EVENT_TIMESTAMP + _pack_long(timestamp_ms)
         count += 2
     return content, count
+
+
+def listed_headers(headers: Sequence[tuple[str, bytes | None]] | None) -> bytes:
+    """Encode `x-opt-kafka-headers`, key and value: all of a record's headers, in order."""
+    pairs = [as_list(text(header) + octets(value), 2) for header, value in headers or ()]
+    return _KAFKA_HEADERS + as_list(b"".join(pairs), len(pairs))

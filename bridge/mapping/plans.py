@@ -13,9 +13,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bridge.codec import DecodeError, ULong, decode, encode
-from bridge.mapping import delivery_header, names, type_hints
-from bridge.mapping.encoding import NULL, TRUE, name, text
+from bridge.mapping import delivery_header, eventhubs_values, names, type_hints
+from bridge.mapping.annotations import KEY_RANKS, KEY_TYPES
+from bridge.mapping.encoding import NULL, TRUE, name, octets, text
 from bridge.mapping.from_text import WRITE, Writer, string
+from bridge.mapping.to_text import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,16 +41,20 @@ class Plan:
     """What to do with the headers of a record.
 
     `exact`: storing the message again gives the same headers, if no value falls back. `bridged`:
-    a header shows that the bridge wrote the record. `damaged`: its `amqp-types` cannot be read, or
-    says what it cannot mean. `stored`: entries of `x-opt-bridge.stored`. `timed`: a property is the
-    record's own time. `elsewhere`: the headers that become application-properties if they cannot
-    be read as what they are. `head`: what is known of the section header; where the record
-    stores fields of it, `header_texts` picks them out, and `heads` remembers some.
+    a header shows that the bridge wrote the record. `event_hubs`: its headers are encoded values,
+    as Azure Event Hubs has them. `damaged`: its `amqp-types` cannot be read, or says what it cannot
+    mean. `otherwise` encodes an application-property that its writer refuses. `stored`: entries of
+    `x-opt-bridge.stored`. `timed`: a property is the record's own time. `elsewhere`: the headers
+    that become application-properties if they cannot be read as what they are. `head`: what is
+    known of the section header; where the record stores fields of it, `header_texts` picks them
+    out, and `heads` remembers some.
     """
 
     exact: bool = True
     bridged: bool = False
+    event_hubs: bool = False
     damaged: bool = False
+    otherwise: Callable[[bytes | None], bytes] = octets
     header_fields: list[tuple[int, str]] = field(default_factory=list)
     delivery_annotations: list[Step] = field(default_factory=list)
     annotations: list[Step] = field(default_factory=list)
@@ -72,6 +78,14 @@ def _never(_text: bytes | None) -> bytes | None:
     return None
 
 
+def _key(write: Writer) -> Writer:
+    def write_key(text: bytes | None) -> bytes | None:
+        encoded = write(text)
+        return encoded if encoded is not None and CODES[encoded[0]] in KEY_TYPES else None
+
+    return write_key
+
+
 def as_it_is(encoded: bytes | None) -> bytes | None:
     """Take a value that is encoded already."""
     return encoded
@@ -86,18 +100,39 @@ def any_encoded(encoded: bytes | None) -> bytes | None:
 
 
 def compile_plan(
-    header_names: tuple[str, ...], types: bytes | None, address: str, options: MappingOptions, *, timed: bool
+    header_names: tuple[str, ...],
+    decisive: bytes | None,
+    address: str,
+    options: MappingOptions,
+    *,
+    timed: bool,
+    event_hubs: bool = False,
 ) -> Plan:
     """Work out the plan for records whose headers have these names, in this order.
 
-    `types` is the value of `amqp-types`, `address` fills in `to` where there is none, `timed` says
-    that the records have a CreateTime.
+    `decisive` is the value of the header `decisive_header`, `address` fills in `to` where there is
+    none, `timed` says that the records have a CreateTime, `event_hubs` that the messages are stored
+    again by profile `eventhubs`, if they are.
     """
-    return _Compiler(header_names, types, options).compile(address, timed=timed)
+    compiler = _Compiler(header_names, decisive, options)
+    plan = compiler.compile(address, timed=timed)
+    if header_names and plan.event_hubs != event_hubs:
+        plan.exact = False
+    return plan
+
+
+def decisive_header(header_names: tuple[str, ...]) -> int | None:
+    """Find the one header whose value, beside the names of all, decides how they are read."""
+    for header in (names.TYPES_HEADER, names.EVENT_HUBS_MARKER):
+        if header in header_names:
+            return len(header_names) - 1 - header_names[::-1].index(header)
+    return None
 
 
 class _Compiler:
-    def __init__(self, header_names: tuple[str, ...], types: bytes | None, options: MappingOptions) -> None:
+    def __init__(
+        self, header_names: tuple[str, ...], decisive: bytes | None, options: MappingOptions
+    ) -> None:
         self._names = header_names
         self._options = options
         self._plan = plan = Plan()
@@ -105,17 +140,22 @@ class _Compiler:
         self._places = sorted(places.values())
         plan.bridged = any(header.startswith(names.BRIDGE_PREFIX) for header in places)
         plan.exact = len(places) == len(header_names)
-        self._event_hubs = names.EVENT_HUBS_MARKER in places
         self._codes: Mapping[str, str] = {}
+        self._marked = False
         if names.TYPES_HEADER in places:
-            plan.bridged, self._event_hubs = True, False
-            codes = type_hints.read(types)
+            plan.bridged = True
+            codes = type_hints.read(decisive)
             plan.damaged = codes is None
             self._codes = codes or {}
             listed = (
                 [type_hints.entry(n, codes[n]) for n in header_names if n in self._codes] if codes else []
             )
-            plan.exact = plan.exact and bool(listed) and type_hints.write(listed) == types
+            plan.exact = plan.exact and bool(listed) and type_hints.write(listed) == decisive
+        elif names.EVENT_HUBS_MARKER in places:
+            plan.event_hubs = True
+            plan.otherwise = eventhubs_values.otherwise
+            self._marked = decisive == eventhubs_values.MARKER
+            plan.bridged = plan.bridged or self._marked
         self._annotation_keys: set[bytes] = set()
         self._property_places: dict[str, int] = {}
         self._last = (0, 0)
@@ -130,8 +170,6 @@ class _Compiler:
             plan.header_texts = itemgetter(*(place for place, _ in plan.header_fields))
         else:
             plan.head = delivery_header.read((), plan.stored)
-        if self._event_hubs:
-            plan.exact = False
         return plan
 
     def _follows(self, rank: int, place: int = 0) -> None:
@@ -145,6 +183,9 @@ class _Compiler:
         code = self._codes.get(header)
         if header == names.TYPES_HEADER:
             self._follows(6)
+        elif header == names.EVENT_HUBS_MARKER and self._marked:
+            self._follows(6)
+            plan.exact = plan.exact and len(self._names) > 1  # no marker where there is nothing to mark
         elif header == names.BODY_HEADER and code is None:
             self._follows(4)
             plan.body = place
@@ -169,14 +210,18 @@ class _Compiler:
         if names.is_hop(str(key)) or encoded in self._annotation_keys:
             self._plan.exact = False  # the bridge writes no such header; it goes along in the list of all
             return True
-        if key in names.TRACE_CONTEXT and header != key and code is None and key not in self._names:
+        plain_name = key in names.TRACE_CONTEXT and header != key and code is None
+        if plain_name and key not in self._names and not self._plan.event_hubs:
             self._plan.exact = False  # it would have had the plain name
         self._annotation_keys.add(encoded)
         self._follows(1)
         if key == names.PARTITION_KEY:
             self._plan.own_partition_key = True
             self._plan.stored.append(name(names.PARTITION_KEY) + TRUE)
-        self._plan.annotations.append((place, encoded, self._writer(header, code, "string")))
+        writer = self._writer(header, code, "string")
+        if key in KEY_RANKS and writer is not string:
+            writer = _key(writer)  # a key of another type would be refused if the message came back
+        self._plan.annotations.append((place, encoded, writer))
         return True
 
     def _place_encoded(self, place: int, header: str, code: str | None) -> bool:
@@ -195,8 +240,9 @@ class _Compiler:
         return False
 
     def _place_application(self, place: int, header: str, code: str | None) -> None:
-        key = names.application_key(header)
-        if key is None or self._event_hubs:
+        event_hubs = self._plan.event_hubs
+        key = header if header == names.EVENT_HUBS_MARKER and event_hubs else names.application_key(header)
+        if key is None:
             self._plan.exact = False
             key = header
         if key in self._plan.application_keys:
@@ -204,8 +250,10 @@ class _Compiler:
             return
         self._follows(3)
         self._plan.application_keys.add(key)
-        if self._event_hubs:
-            writer: Writer = _never if header == names.EVENT_HUBS_MARKER else any_encoded
+        if event_hubs and key == names.EVENT_HUBS_MARKER != header:
+            writer: Writer = eventhubs_values.marker
+        elif event_hubs:
+            writer = eventhubs_values.encoded
         elif code is None and not self._plan.bridged and self._options.foreign_headers == "binary":
             self._plan.exact = False
             writer = WRITE["binary"]
@@ -214,6 +262,8 @@ class _Compiler:
         self._plan.application.append((place, text(key), writer))
 
     def _writer(self, header: str, code: str | None, default: str) -> Writer:
+        if self._plan.event_hubs:
+            return eventhubs_values.TEXTS.get(header, eventhubs_values.encoded)
         if code is None:
             return WRITE[default]
         if code == type_hints.ANNOTATION and header in names.TRACE_CONTEXT:

@@ -9,20 +9,19 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bridge.mapping import bodies, delivery_header
-from bridge.mapping.encoding import NULL, as_list, as_map, octets, text
+from bridge.mapping import bodies, delivery_header, eventhubs_values
+from bridge.mapping.encoding import NULL, as_map, octets, text
 from bridge.mapping.from_text import string
-from bridge.mapping.names import TYPES_HEADER
 from bridge.mapping.passage import (
     CREATE_TIME,
-    KAFKA_HEADERS,
     TOMBSTONE,
     Passage,
     PlainMessages,
     event_stream_annotations,
     key_annotations,
+    listed_headers,
 )
-from bridge.mapping.plans import Plan, Step, compile_plan
+from bridge.mapping.plans import Plan, Step, compile_plan, decisive_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +33,8 @@ Texts: TypeAlias = tuple[bytes | None, ...]
 """The values of a record's headers, in their order; behind them the CreateTime, encoded."""
 
 _Plans: TypeAlias = tuple[int | None, tuple[dict[bytes | None, Plan], dict[bytes | None, Plan]]]
-"""The place of `amqp-types`, and plans by its value: for records without a CreateTime, and with."""
+"""The place of the decisive header, and plans by its value: for records without a CreateTime, and
+with."""
 
 PLANS_REMEMBERED: Final = 256
 HEADS_REMEMBERED: Final = 16
@@ -72,13 +72,19 @@ def record_to_message(topic: str, address: str, options: MappingOptions) -> Reco
 class RecordToMessage:
     """Maps records to whole encoded messages.
 
+    With `event_hubs` a message that comes back will be stored by profile `eventhubs`, and not by
+    `native`; records of both are read all the same, and foreign ones.
+
     `damaged` counts the records with a hint that could not be read or did not fit its value.
     """
 
-    def __init__(self, topic: str, address: str, options: MappingOptions) -> None:
+    def __init__(
+        self, topic: str, address: str, options: MappingOptions, *, event_hubs: bool = False
+    ) -> None:
         self.damaged = 0
         self._address = address
         self._options = options
+        self._event_hubs = event_hubs
         self._event_streams = options.event_streams
         self._foreign_fallback = _replaced if options.foreign_headers == "string" else _auto
         self._plans: dict[tuple[str, ...], _Plans] = {}
@@ -122,7 +128,7 @@ class RecordToMessage:
         start = head.first
         again = again or delivery_count > 0
         if again or head.ttl_ms is not None:
-            left_ms = self._left_ms(head.ttl_ms, timestamp_ms)
+            left_ms = delivery_header.left_ms(head.ttl_ms, timestamp_ms, self._options.now_ms)
             if left_ms == 0 and self._options.expired == "skip":
                 return b""
             start = head.section(delivery_count, left_ms, again=again)
@@ -154,7 +160,7 @@ class RecordToMessage:
             own += head.annotation
             count += 2
         properties = _encode(plan.properties, texts, _null, failed) + plan.property_end
-        fallback = octets if plan.bridged else self._foreign_fallback
+        fallback = plan.otherwise if plan.bridged or plan.event_hubs else self._foreign_fallback
         application = _encode(plan.application, texts, fallback, failed)
         application_count = 2 * len(plan.application)
         footer = _encode(plan.footers, texts, _null, failed) if plan.footers else b""
@@ -165,7 +171,7 @@ class RecordToMessage:
             unread, unread_count = _unread(plan, texts, (*head.unread, *failed))
             application += unread
             application_count += unread_count
-            own += _listed(headers)
+            own += listed_headers(headers)
             count += 2
         if value is None:
             own += TOMBSTONE
@@ -191,23 +197,18 @@ class RecordToMessage:
         return self._make_plan(names, texts, timed=timed)
 
     def _make_plan(self, names: tuple[str, ...], texts: Texts, *, timed: bool) -> Plan:
-        place = len(names) - 1 - names[::-1].index(TYPES_HEADER) if TYPES_HEADER in names else None
-        types = None if place is None else texts[place]
-        plan = compile_plan(names, types, self._address, self._options, timed=timed)
-        if sum(map(len, names)) + len(types or b"") <= LONGEST_REMEMBERED:
+        place = decisive_header(names)
+        decisive = None if place is None else texts[place]
+        plan = compile_plan(
+            names, decisive, self._address, self._options, timed=timed, event_hubs=self._event_hubs
+        )
+        if sum(map(len, names)) + len(decisive or b"") <= LONGEST_REMEMBERED:
             if self._remembered >= PLANS_REMEMBERED:
                 self._plans.clear()
                 self._remembered = 0
-            self._plans.setdefault(names, (place, ({}, {})))[1][timed][types] = plan
+            self._plans.setdefault(names, (place, ({}, {})))[1][timed][decisive] = plan
             self._remembered += 1
         return plan
-
-    def _left_ms(self, ttl_ms: int | None, timestamp_ms: int) -> int | None:
-        """Tell what is left of a ttl."""
-        if ttl_ms is None or self._options.now_ms is None:
-            return ttl_ms
-        age_ms = max(self._options.now_ms() - timestamp_ms, 0)
-        return max(ttl_ms - age_ms, 0)
 
     def _delivery_annotations(self, plan: Plan, texts: Texts, where: tuple[int, int, int, int]) -> bytes:
         content = _encode(plan.delivery_annotations, texts, _null, [])
@@ -251,7 +252,8 @@ def _head(plan: Plan, texts: Texts) -> StoredHeader:
         if len(plan.heads) >= HEADS_REMEMBERED:
             plan.heads.clear()
         fields = [(place, name, texts[place]) for place, name in plan.header_fields]
-        head = plan.heads[stored] = delivery_header.read(fields, plan.stored)
+        head = delivery_header.read(fields, plan.stored, are_encoded=plan.event_hubs)
+        plan.heads[stored] = head
     return head
 
 
@@ -267,7 +269,8 @@ def _head_of(heads: tuple[bytes, ...], size: int, count: int) -> bytes:
 def _body(plan: Plan, texts: Texts, value: bytes | None) -> tuple[bytes, bytes, bool]:
     """Encode the body in two pieces, so that a large value is copied once; and tell if it fits."""
     if plan.body is not None:
-        sections = bodies.write(value, texts[plan.body])
+        hint = texts[plan.body]
+        sections = bodies.write(value, eventhubs_values.hint(hint) if plan.event_hubs else hint)
         if sections is not None:
             return b"", sections, True
     if value is None:
@@ -299,9 +302,3 @@ def _unread(plan: Plan, texts: Texts, places: Sequence[int]) -> tuple[bytes, int
             content += text(name) + _auto(texts[place])
             count += 2
     return content, count
-
-
-def _listed(headers: Sequence[tuple[str, bytes | None]] | None) -> bytes:
-    """Encode `x-opt-kafka-headers`: all of a record's headers, in order."""
-    pairs = [as_list(text(name) + octets(value), 2) for name, value in headers or ()]
-    return KAFKA_HEADERS + as_list(b"".join(pairs), len(pairs))

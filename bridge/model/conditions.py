@@ -7,10 +7,14 @@ and 2.8.18 (link-error).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
+
+from bridge.model.dialect import FORMER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from bridge.model.dialect import Dialect
 
 INTERNAL_ERROR: Final = "amqp:internal-error"
 NOT_FOUND: Final = "amqp:not-found"
@@ -31,17 +35,6 @@ LINK_DETACH_FORCED: Final = "amqp:link:detach-forced"
 LINK_STOLEN: Final = "amqp:link:stolen"
 LINK_TRANSFER_LIMIT_EXCEEDED: Final = "amqp:link:transfer-limit-exceeded"
 LINK_MESSAGE_SIZE_EXCEEDED: Final = "amqp:link:message-size-exceeded"
-
-FORMER_KEY: Final = "io.strimzi:condition"
-"""The key of a condition's info that has the ancestor's name for it."""
-
-FORMER_SEND: Final = "io.strimzi:error-to-kafka"
-FORMER_PARTITION: Final = "io.strimzi:partition-not-exists"
-FORMER_NO_GROUP: Final = "io.strimzi:no-group-id"
-FORMER_SUBSCRIBE: Final = "io.strimzi:kafka-subscribe"
-
-Dialect: TypeAlias = Literal["amqp", "strimzi"]
-"""Which names of conditions peers are told: AMQP's own, or those of the ancestor where it had one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from bridge.model.failures import Failure, Reach
 from bridge.source import outcomes
 from bridge.source.link import SourceLink
 from bridge.source.outcomes import Place
-from bridge.source.ports import Delivery, Destination
+from bridge.source.ports import UNKNOWN_PARTITION, Delivery, Destination
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,12 @@ class Destinations(Protocol):
 
 _UNBOUNDED: Final = 1 << 30
 _NOWHERE: Final = Destination(
-    "", lambda *_: None, lambda *_: None, lambda: _UNBOUNDED, lambda _: (None, None, None, ANY_PARTITION, 0)
+    "",
+    lambda *_: None,
+    lambda *_: None,
+    lambda: _UNBOUNDED,
+    lambda _: (None, None, None, ANY_PARTITION, 0),
+    0,
 )
 
 
@@ -132,7 +137,7 @@ class AnonymousSourceLink(SourceLink):
 
     def _ends_link(self, failure: Failure, place: Place) -> bool:
         """Go on where a topic is gone: the link has others."""
-        if failure.reach is Reach.TOPIC:
+        if failure.reach is Reach.TOPIC or failure.kafka_error == UNKNOWN_PARTITION:
             self._destinations.forget(place.topic)
             return False
         return super()._ends_link(failure, place)

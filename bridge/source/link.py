@@ -24,7 +24,7 @@ from bridge.source import outcomes
 from bridge.source.budget import MESSAGE_OVERHEAD_BYTES
 from bridge.source.credit import CreditWindow
 from bridge.source.outcomes import Place
-from bridge.source.ports import QUEUE_FULL, Delivery, Destination, Produce, Produced
+from bridge.source.ports import QUEUE_FULL, UNKNOWN_PARTITION, Delivery, Destination, Produce, Produced
 
 if TYPE_CHECKING:
     from bridge.model.outcomes import Outcome
@@ -90,6 +90,7 @@ class SourceLink:
         self._partition = destination.partition
         self._produce = destination.produce
         self._produce_unacknowledged = destination.produce_unacknowledged
+        self._partitions = destination.partitions
         self._room = destination.room
         self._to_record = destination.to_record
 
@@ -276,7 +277,7 @@ class SourceLink:
             self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
             self._ask_flush()
         else:
-            self._fail(delivery, size, failure, self._place())
+            self._fail(delivery, size, failure, self._named(self._topic, record[3]))
 
     def _unpark(self) -> None:
         parked = self._parked
@@ -288,7 +289,7 @@ class SourceLink:
                 return
             parked.popleft()
             if failure is not None:
-                self._fail(delivery, size, failure, Place(topic, self._peer.reference))
+                self._fail(delivery, size, failure, self._named(topic, record[3]))
                 if self.closed:
                     return
 
@@ -320,7 +321,9 @@ class SourceLink:
 
     def _ends_link(self, failure: Failure, place: Place) -> bool:
         """Detach where a failure is not the message's but the link's: nothing it sends can be stored."""
-        if failure.reach is Reach.TOPIC:
+        # To librdkafka a topic that is deleted has no partitions, at first.
+        vanished = failure.kafka_error == UNKNOWN_PARTITION and (place.partition or 0) < self._partitions
+        if failure.reach is Reach.TOPIC or vanished:
             name = conditions.RESOURCE_DELETED
         elif failure.reach is Reach.OWNER:
             name = conditions.LINK_STOLEN
@@ -379,12 +382,10 @@ class SourceLink:
     def _place(self, produced: Produced | None = None) -> Place:
         if produced is None:
             return Place(self._topic, self._peer.reference)
-        partition = produced.partition()
-        return Place(
-            produced.topic() or self._topic,
-            self._peer.reference,
-            None if partition is None or partition < 0 else partition,
-        )
+        return self._named(produced.topic() or self._topic, produced.partition())
+
+    def _named(self, topic: str, partition: int | None) -> Place:
+        return Place(topic, self._peer.reference, None if partition is None or partition < 0 else partition)
 
     def _other_partition(self, partition: int) -> Outcome:
         return outcomes.refused(

@@ -18,6 +18,7 @@ Delivery: TypeAlias = object
 """An opaque handle of the engine; hashable, valid until the link is closed or the delivery is settled."""
 
 QUEUE_FULL: Final = "_QUEUE_FULL"
+UNKNOWN_PARTITION: Final = "_UNKNOWN_PARTITION"
 
 
 class Produced(Protocol):
@@ -97,7 +98,8 @@ class SourceEvents(Protocol):
 class Destination:
     """Where messages go, and how: a topic, its producers, and the mapping of its route.
 
-    `room` tells how many records the producer's queue still takes. `partition` is set where the address
+    `room` tells how many records the producer's queue still takes. `partitions` is how many the topic had
+    when it was found. `partition` is set where the address
     or the link names one. `message_bytes_max` is what the route allows for one message; 0 where the engine
     sees to that.
     """
@@ -107,6 +109,7 @@ class Destination:
     produce_unacknowledged: Produce
     room: Callable[[], int]
     to_record: Callable[[bytes], Record]
+    partitions: int
     partition: int = ANY_PARTITION
     message_bytes_max: int = 0
 

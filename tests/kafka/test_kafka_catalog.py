@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 NOBODY: Final = "127.0.0.1:1"
+KAFKAS_LIMIT: Final = 1_048_588
+"""`max.message.bytes` of a topic that does not say otherwise."""
 
 
 def ask(
@@ -35,7 +37,7 @@ def ask(
 def test_a_topic_is_found_with_its_partitions(kafka: RealKafka) -> None:
     name = kafka.create_topic(partitions=3)
 
-    assert ask(kafka.bootstrap_servers, lambda catalog: catalog.topic(name)) == Topic(name, 3)
+    assert ask(kafka.bootstrap_servers, lambda catalog: catalog.topic(name)) == Topic(name, 3, KAFKAS_LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_that_a_topic_was_missing_is_not_remembered(kafka: RealKafka) -> None:
     before, after = ask(kafka.bootstrap_servers, before_and_after)
 
     assert isinstance(before, Failure)
-    assert after == Topic(name, 1)
+    assert after == Topic(name, 1, KAFKAS_LIMIT)
 
 
 def test_many_may_ask_at_once_and_one_may_give_up(kafka: RealKafka) -> None:
@@ -74,18 +76,36 @@ def test_many_may_ask_at_once_and_one_may_give_up(kafka: RealKafka) -> None:
     answers = ask(kafka.bootstrap_servers, at_once)
 
     assert isinstance(answers[0], asyncio.CancelledError)
-    assert answers[1:] == [Topic(name, 1)] * 99
+    assert answers[1:] == [Topic(name, 1, KAFKAS_LIMIT)] * 99
 
 
-def test_a_known_topic_is_remembered(kafka: RealKafka) -> None:
+def test_a_known_topic_is_remembered_until_it_is_to_be_forgotten(kafka: RealKafka) -> None:
+    name = kafka.create_topic(config={"max.message.bytes": "2000"})
+
+    async def again_and_again(catalog: Catalog) -> list[Topic | Failure]:
+        answers = [await catalog.topic(name)]
+        await asyncio.to_thread(kafka.add_partitions, name, 2)
+        answers.append(await catalog.topic(name))
+        catalog.forget(name)
+        answers.append(await catalog.topic(name))
+        return answers
+
+    answers = ask(kafka.bootstrap_servers, again_and_again)
+
+    assert answers == [Topic(name, 1, 2000), Topic(name, 1, 2000), Topic(name, 2, 2000)]
+
+
+def test_what_was_asked_before_a_topic_was_to_be_forgotten_is_not_remembered(kafka: RealKafka) -> None:
     name = kafka.create_topic()
 
-    async def twice(catalog: Catalog) -> tuple[object, object]:
-        return await catalog.topic(name), await catalog.topic(name)
+    async def forget_meanwhile(catalog: Catalog) -> bool:
+        question = asyncio.create_task(catalog.topic(name))
+        await asyncio.sleep(0)
+        catalog.forget(name)
+        await question
+        return name in catalog._known  # noqa: SLF001 - what would be wrong cannot be seen from outside
 
-    first, second = ask(kafka.bootstrap_servers, twice)
-
-    assert first is second
+    assert not ask(kafka.bootstrap_servers, forget_meanwhile)
 
 
 def test_a_cluster_that_does_not_answer_is_a_failure_that_may_pass() -> None:

@@ -2,127 +2,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
+from support import murmur2
+from support.producing import ANY, LIMIT_SECONDS, Reports, Rig, run, until
 
-from bridge.kafka import failures, settings
-from bridge.kafka.producers import ReportPump, SharedProducer
-from bridge.model.failures import Stored
+from bridge.kafka import failures
+from bridge.model.failures import Reach, Stored
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from support.kafka import RealKafka
 
-    from bridge.model.failures import Failure
+    from bridge.kafka.pool import Acks
 
-LIMIT_SECONDS: Final = 60.0
-ANY: Final = -1
 NOBODY: Final = "127.0.0.1:1"
 QUIET: Final = {"log_level": "0"}
 
-# Kafka's own test vectors (org.apache.kafka.common.utils.UtilsTest), and the hash of no bytes.
-MURMUR2: Final = {
-    b"21": -973932308,
-    b"foobar": -790332482,
-    b"a-little-bit-long-string": -985981536,
-    b"a-little-bit-longer-string": -1486304829,
-    b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
-    b"abc": 479470107,
-    b"": 275646681,
-}
-
-
-class Reports:
-    """A link, as far as the pump knows it: reports come in, and are answered by `flush`."""
-
-    def __init__(self, pump: ReportPump) -> None:
-        self._pump = pump
-        self._new: list[tuple[object, object]] = []
-        self.answered: list[tuple[object, Failure | None]] = []
-        self.flushes = 0
-        self.broken: list[Exception] = []
-        self.raises: Exception | None = None
-
-    def report(self, name: object) -> Callable[[object, object], None]:
-        """Return what to give to `produce` for the record of that name."""
-        return partial(self._reported, name)
-
-    def flush(self) -> None:
-        self.flushes += 1
-        new, self._new = self._new, []
-        if self.raises is not None:
-            raise self.raises
-        self.answered += [
-            (name, None if error is None else failures.classify_report(error)) for name, error in new
-        ]
-
-    def broke(self, error: Exception) -> None:
-        self.broken.append(error)
-
-    def _reported(self, name: object, error: object, _message: object) -> None:
-        if not self._new:
-            self._pump.ready(self)
-        self._new.append((name, error))
-
-    async def await_answers(self, count: int) -> None:
-        await until(lambda: len(self.answered) >= count)
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while not happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.005)
-
-
-class Rig:
-    """A producer and a pump as the service has them."""
-
-    def __init__(
-        self, servers: str, acks: str = "all", options: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
-        self.defects: list[Exception] = []
-        self.errors: list[tuple[str, str, str, bool]] = []
-        self.pump = ReportPump(self.defects.append)
-        self.producer = SharedProducer(
-            settings.producer(
-                servers,
-                options,
-                acks=acks,
-                message_max_bytes=100_000,
-                on_error=lambda *error: self.errors.append(error),
-            ),
-            self.pump.wake,
-        )
-        self.pump.start([self.producer])
-        self.reports = Reports(self.pump)
-
-    def produce(self, topic: str, value: bytes | None, **given: Any) -> Failure | None:  # noqa: ANN401 - passed on
-        """Produce a record under the name of its value."""
-        return self.producer.produce(
-            topic,
-            value,
-            given.get("key"),
-            given.get("headers"),
-            given.get("partition", ANY),
-            given.get("timestamp_ms", 0),
-            self.reports.report(given.get("name", value)),
-        )
-
-
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    async def bounded() -> None:
-        await asyncio.wait_for(test(), LIMIT_SECONDS)
-
-    asyncio.run(bounded())
-
 
 @pytest.mark.parametrize("acks", ["all", "1"])
-def test_each_record_is_stored_in_order_and_reported_once(kafka: RealKafka, acks: str) -> None:
+def test_each_record_is_stored_in_order_and_reported_once(kafka: RealKafka, acks: Acks) -> None:
     topic = kafka.create_topic()
     values = [b"%d" % number for number in range(5000)]
 
@@ -159,18 +58,34 @@ def test_a_record_keeps_all_its_parts(kafka: RealKafka) -> None:
 
 
 def test_keys_choose_the_partition_that_javas_clients_choose(kafka: RealKafka) -> None:
-    partitions = 7
-    topic = kafka.create_topic(partitions=partitions)
+    topic = kafka.create_topic(partitions=7)
 
     async def test() -> None:
         rig = Rig(kafka.bootstrap_servers)
-        for key in MURMUR2:
+        for key in murmur2.JAVAS:
             assert rig.produce(topic, b"value", key=key) is None
-        await rig.reports.await_answers(len(MURMUR2))
+        await rig.reports.await_answers(len(murmur2.JAVAS))
 
     run(test)
     chosen = {record.key(): record.partition() for record in kafka.records(topic)}
-    assert chosen == {key: (number & 0x7FFFFFFF) % partitions for key, number in MURMUR2.items()}
+    assert chosen == {key: partition for key, (_, partition) in murmur2.JAVAS.items()}
+
+
+def test_a_key_may_be_empty_and_then_is_a_key_all_the_same(kafka: RealKafka) -> None:
+    topic = kafka.create_topic(partitions=7)
+
+    async def test() -> None:
+        rig = Rig(kafka.bootstrap_servers, options={"sticky.partitioning.linger.ms": "0"})
+        for number in range(100):
+            assert rig.produce(topic, b"%d" % number, key=b"") is None
+            assert rig.produce(topic, b"%d" % number, key=None) is None
+        await rig.reports.await_answers(200)
+
+    run(test)
+    records = kafka.records(topic)
+    assert {record.partition() for record in records if record.key() == b""} == {murmur2.JAVAS[b""][1]}
+    assert sum(record.key() is None for record in records) == 100
+    assert len({record.partition() for record in records if record.key() is None}) > 1
 
 
 def test_without_acknowledgement_only_errors_are_reported(kafka: RealKafka) -> None:
@@ -246,14 +161,70 @@ def test_what_the_broker_refuses_is_reported(kafka: RealKafka) -> None:
     run(test)
 
 
+@pytest.mark.parametrize("acks", ["all", "1"])
+def test_a_record_that_is_not_valid_is_refused_alone_if_all_of_its_batch_are_sent_again_alone(
+    kafka: RealKafka, acks: Acks
+) -> None:
+    topic = kafka.create_topic()
+    values = [b"%d" % number for number in range(10)]
+    day_ms = 24 * 60 * 60 * 1000
+    times_ms = dict.fromkeys(values, 0) | {b"5": round(time.time() * 1000) + day_ms}
+
+    async def test() -> None:
+        rig = Rig(kafka.bootstrap_servers, acks, options={"linger.ms": "500"})  # one batch for all
+        for value in values:
+            assert rig.produce(topic, value, timestamp_ms=times_ms[value]) is None
+        await rig.reports.await_answers(len(values))
+        assert {failure.reach for failure in rig.reports.failed().values()} == {Reach.BATCH}
+        assert {failure.stored for failure in rig.reports.failed().values()} == {Stored.NO}
+
+        alone, again = rig.pool.alone(acks), Reports(rig.pump)
+        for value in values:
+            assert alone.produce(topic, value, None, None, ANY, times_ms[value], again.report(value)) is None
+        await again.await_answers(len(values))
+
+        assert again.stored() == values[:5] + values[6:]
+        assert [failure.kafka_error for failure in again.failed().values()] == ["INVALID_TIMESTAMP"]
+
+    run(test)
+    assert [record.value() for record in kafka.records(topic)] == values[:5] + values[6:]
+
+
+def test_that_a_topic_vanished_is_told(kafka: RealKafka) -> None:
+    topic = kafka.create_topic()
+
+    async def test() -> None:
+        rig = Rig(kafka.bootstrap_servers)
+        assert rig.produce(topic, b"before") is None
+        await rig.reports.await_answers(1)
+        await asyncio.to_thread(kafka.delete_topic, topic)
+        reaches = []
+        while Reach.TOPIC not in reaches:
+            failure = rig.produce(topic, b"after")
+            if failure is None:
+                count = len(rig.reports.answered)
+                await rig.reports.await_answers(count + 1)
+                _, failure = rig.reports.answered[-1]
+            if failure is not None:
+                reaches.append(failure.reach)
+
+        # What waited in the queue is told that its partition went away, the next one the whole truth.
+        assert set(reaches) <= {Reach.PARTITION, Reach.TOPIC}
+
+    run(test)
+
+
 def test_a_full_queue_refuses_and_takes_again_when_it_has_room(kafka: RealKafka) -> None:
     topic = kafka.create_topic()
 
     async def test() -> None:
         rig = Rig(kafka.bootstrap_servers, options={"queue.buffering.max.messages": "10"})
+        assert rig.producer.room() == 10
         taken = [rig.produce(topic, b"%d" % number) for number in range(20)]
         assert taken == [None] * 10 + [failures.QUEUE_FULL] * 10
+        assert rig.producer.room() == 0
         await rig.reports.await_answers(10)
+        assert rig.producer.room() == 10
 
         assert rig.produce(topic, b"later") is None
         await rig.reports.await_answers(11)

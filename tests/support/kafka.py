@@ -15,7 +15,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,12 +44,13 @@ class RealKafka:
         name = name or f"topic-{uuid.uuid4().hex[:12]}"
         topic = NewTopic(name, partitions, config=dict(config or {}))
         self._admin.create_topics([topic])[name].result(_REQUEST_SECONDS)
-        deadline = time.monotonic() + _REQUEST_SECONDS
-        while not self._has_leaders(name, partitions):
-            if time.monotonic() >= deadline:
-                raise TimeoutError(f"Topic {name} has no leaders for its {partitions} partition(s)")
-            time.sleep(_POLL_SECONDS)
+        self._await_leaders(name, partitions)
         return name
+
+    def add_partitions(self, name: str, partitions: int) -> None:
+        """Give a topic more partitions; return when each has a leader."""
+        self._admin.create_partitions([NewPartitions(name, partitions)])[name].result(_REQUEST_SECONDS)
+        self._await_leaders(name, partitions)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic; brokers and clients learn of it by and by."""
@@ -118,6 +119,13 @@ class RealKafka:
         if metadata.error is not None:
             raise KafkaException(metadata.error)
         return set(metadata.partitions)
+
+    def _await_leaders(self, name: str, partitions: int) -> None:
+        deadline = time.monotonic() + _REQUEST_SECONDS
+        while not self._has_leaders(name, partitions):
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"Topic {name} has no leaders for its {partitions} partition(s)")
+            time.sleep(_POLL_SECONDS)
 
     def _has_leaders(self, topic: str, partitions: int) -> bool:
         """Tell whether the topic is visible with a leader for each partition."""

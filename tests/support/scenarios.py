@@ -107,7 +107,7 @@ class SourceStage:
                 manual_credit=CREDIT,
                 mixed_settled="ordered",
             ),
-            Destination("orders", self._produce, self._produce_unacknowledged, lambda: ROOM, _to_record),
+            Destination("orders", self._produce, self._produce_unacknowledged, lambda: ROOM, _to_record, 1),
             SourceDoors(_classify, self._ready.append, lambda: True, ByteBudget(1 << 30)),
             Peer(outcomes.understood(request.outcomes), "connection 1, link sender"),
             Quiet(),

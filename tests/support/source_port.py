@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.source.policy import SourcePolicy
 
 TOPIC: Final = "orders"
+PARTITIONS: Final = 6
 REFERENCE: Final = "connection 1, link sender"
 UNDECODABLE: Final = b"undecodable"
 
@@ -278,7 +279,7 @@ class SourceRig:
         self.link = SourceLink(
             self.peer,
             policy,
-            Destination(TOPIC, self.producer, self.unacknowledged, room, to_record, partition),
+            Destination(TOPIC, self.producer, self.unacknowledged, room, to_record, PARTITIONS, partition),
             SourceDoors(classify, self.ready.append, lambda: self.kafka_takes, self.budget),
             Peer(understood, REFERENCE),
             self.log,

@@ -28,16 +28,19 @@ class Wire(asyncio.Transport):
         super().__init__({"peername": ("127.0.0.1", 50_000)})
         self.written: list[bytes] = []
         self.limit = 0
-        self.reads = True
+        self._reads = True
         self.ended = ""
 
     def pause_reading(self) -> None:
-        assert self.reads
-        self.reads = False
+        assert self._reads
+        self._reads = False
 
     def resume_reading(self) -> None:
-        assert not self.reads
-        self.reads = True
+        assert not self._reads
+        self._reads = True
+
+    def reads(self) -> bool:
+        return self._reads
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written.append(bytes(data))
@@ -263,10 +266,10 @@ def test_a_peer_that_sends_is_not_read_until_there_is_room_again() -> None:
     async def test(setup: Setup) -> None:
         sending(setup)
         setup.listener.stop_reading()
-        assert not setup.wire.reads
+        assert not setup.wire.reads()
         setup.listener.stop_reading()
         setup.listener.start_reading()
-        assert setup.wire.reads
+        assert setup.wire.reads()
         setup.listener.start_reading()
 
     on_a_loop(test)
@@ -277,9 +280,9 @@ def test_a_peer_that_sends_nothing_is_read_all_the_same() -> None:
         opening = AMQP_HEADER + make_frame("open", fields={"container-id": "by-hand"}) + make_begin()
         setup.connection.data_received(opening)
         setup.listener.stop_reading()
-        assert setup.wire.reads
+        assert setup.wire.reads()
         setup.connection.data_received(make_attach("sender", 0))
-        assert not setup.wire.reads, "it does now"
+        assert not setup.wire.reads(), "it does now"
 
     on_a_loop(test)
 
@@ -308,14 +311,14 @@ def test_one_peer_may_finish_the_message_that_it_is_in_the_middle_of() -> None:
         sending(setup)
         setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
         setup.listener.stop_reading()
-        assert not setup.wire.reads
+        assert not setup.wire.reads()
         setup.listener.finish_one_message()
-        assert setup.wire.reads
+        assert setup.wire.reads()
         setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
-        assert setup.wire.reads
+        assert setup.wire.reads()
         setup.connection.data_received(make_transfer(0, b"x" * 100))
-        assert not setup.wire.reads, "the message is whole"
+        assert not setup.wire.reads(), "the message is whole"
         setup.listener.finish_one_message()
-        assert not setup.wire.reads, "there is none to finish"
+        assert not setup.wire.reads(), "there is none to finish"
 
     on_a_loop(test)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.codec import Described, Map, Symbol, UByte, UInt, ULong, decode
+from bridge.codec import Described, Map, Symbol, UByte, UInt, ULong, decode, encode
 from bridge.mapping import delivery_header
 from bridge.mapping.encoding import TRUE, name
 
@@ -71,3 +71,22 @@ def test_texts_that_the_bridge_does_not_write_are_unread(field: str, texts: list
         assert header.unread == [5]
         assert fields(header.first) == [True, None, None, True]
         assert header.annotation == b""
+
+
+def test_fields_may_be_encoded_values() -> None:
+    stored = [(0, "amqp.durable", b"\x41"), (1, "amqp.ttl", b"\x52\x05"), (2, "amqp.priority", b"\x50\x07")]
+    header = delivery_header.read(stored, [], are_encoded=True)
+    assert (header.unread, header.ttl_ms, header.priority) == ([], 5, b"\x50\x07")
+    own = Map([(Symbol("amqp.durable"), True), (Symbol("amqp.ttl"), UInt(5))])
+    assert header.annotation == name("x-opt-bridge.stored") + encode(own)
+    refused = [b"", None, b"5", b"\x70\x00\x00\x00\x05", b"\x52\x05\x05", b"\x54\x05", b"\x70", b"\x01"]
+    for value in refused:
+        assert delivery_header.read([(0, "amqp.ttl", value)], [], are_encoded=True).unread == [0]
+
+
+def test_a_ttl_is_shortened_by_the_age_of_the_record() -> None:
+    assert delivery_header.left_ms(1000, 5000, lambda: 5400) == 600
+    assert delivery_header.left_ms(1000, 5000, lambda: 7000) == 0
+    assert delivery_header.left_ms(1000, 5000, lambda: 4000) == 1000
+    assert delivery_header.left_ms(1000, 5000, None) == 1000
+    assert delivery_header.left_ms(None, 5000, lambda: 7000) is None

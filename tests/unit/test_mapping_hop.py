@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.codec import Int, Long, Map, Symbol, Timestamp, UInt
+from bridge.codec import Int, Long, Map, Symbol, Timestamp, UByte, UInt, ULong
 from bridge.mapping import hop
 from bridge.mapping.errors import MappingError
+from bridge.mapping.message import Message
 
 if TYPE_CHECKING:
     from bridge.mapping.record import Headers
@@ -110,3 +111,43 @@ def test_headers_of_another_form_are_refused(listed: object) -> None:
     with pytest.raises(MappingError) as caught:
         hop.verbatim({"x-opt-kafka-headers": listed})
     assert caught.value.condition == "amqp:invalid-field"
+
+
+def test_what_was_filled_in_is_taken_out_of_a_decoded_message() -> None:
+    message = Message(
+        header={"durable": True, "priority": UByte(7), "ttl": UInt(900), "delivery-count": UInt(2)},
+        message_annotations=Map(
+            [
+                (Symbol("x-opt-partition-key"), "k"),
+                (Symbol("x-opt-bridge.offset"), Long(5)),
+                (Symbol("x-opt-a"), "a"),
+                (ULong(5), "b"),
+            ]
+        ),
+        properties={"to": "orders", "subject": "s", "creation-time": Timestamp(1000)},
+    )
+    passage: dict[str, object] = {**CAME, "x-opt-enqueued-time": Timestamp(1000)}
+    assert hop.sent_message(message, passage) == Message(
+        header={"priority": UByte(7)},
+        message_annotations=Map([(Symbol("x-opt-a"), "a"), (ULong(5), "b")]),
+        properties={"subject": "s"},
+    )
+    own = ("amqp.ttl", "to", "creation-time", "x-opt-partition-key")
+    stored = Map((Symbol(name), UInt(1000) if name == "amqp.ttl" else True) for name in own)
+    sent = hop.sent_message(message, {**passage, "x-opt-bridge.stored": stored})
+    assert sent.header == {"priority": UByte(7), "ttl": UInt(1000)}
+    assert sent.properties == message.properties
+    assert sent.message_annotations.get(Symbol("x-opt-partition-key")) == "k"
+
+
+def test_a_decoded_message_of_another_origin_keeps_all_but_the_annotations_of_a_hop() -> None:
+    message = Message(
+        header={"durable": True},
+        message_annotations=Map([(Symbol("x-opt-partition-key"), "k"), (Symbol("x-opt-kafka-headers"), [])]),
+        properties={"to": "orders"},
+    )
+    assert hop.sent_message(message, {"x-opt-kafka-headers": []}) == Message(
+        header={"durable": True},
+        message_annotations=Map([(Symbol("x-opt-partition-key"), "k")]),
+        properties={"to": "orders"},
+    )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.mapping.options import MappingOptions
-from bridge.mapping.plans import TIME, Plan, any_encoded, as_it_is, compile_plan
+from bridge.mapping.plans import TIME, Plan, any_encoded, as_it_is, compile_plan, decisive_header
 
 
 def plan(
@@ -150,3 +150,34 @@ def test_headers_of_others_as_binary() -> None:
 def test_encoded_values_are_checked() -> None:
     assert any_encoded(b"\x54\x05") == b"\x54\x05"
     assert [any_encoded(text) for text in (None, b"", b"\x54", b"\x40\x40", b"\xff")] == [None] * 5
+
+
+def test_the_header_that_decides_how_the_others_are_read() -> None:
+    assert decisive_header(("a", "b")) is None
+    assert decisive_header(("AMQPheaders", "a", "AMQPheaders")) == 2
+    assert decisive_header(("amqp-types", "AMQPheaders")) == 0
+
+
+def test_the_marker_of_event_hubs_says_that_values_are_encoded() -> None:
+    names = ("subject", "a", "AMQPheaders")
+    ours = compile_plan(names, b"\x41", "", MappingOptions(), timed=True, event_hubs=True)
+    assert (ours.event_hubs, ours.bridged, ours.exact, ours.timed) == (True, True, True, False)
+    assert ours.application_keys == {"a"}
+    theirs = compile_plan(names, b"\x43", "", MappingOptions(), timed=True, event_hubs=True)
+    assert (theirs.event_hubs, theirs.bridged, theirs.exact, theirs.timed) == (True, False, True, True)
+    assert theirs.application_keys == {"a", "AMQPheaders"}
+
+
+def test_headers_are_exact_only_for_the_profile_that_writes_them_so() -> None:
+    for names in (("a",), ("a", "AMQPheaders")):
+        exact = [
+            compile_plan(names, b"\x41", "", MappingOptions(), timed=False, event_hubs=event_hubs).exact
+            for event_hubs in (False, True)
+        ]
+        assert exact == [len(names) == 1, len(names) > 1]
+
+
+def test_a_stored_key_of_the_wrong_type_falls_back() -> None:
+    for types, texts in ((b"v1;x-opt-partition-key=int", b"5"), (b"v1;x-opt-partition-key=amqp", b"\x45")):
+        [(_, _, write)] = plan("x-opt-partition-key", "amqp-types", types=types).annotations
+        assert write(texts) is None

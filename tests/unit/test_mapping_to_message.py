@@ -162,10 +162,18 @@ def test_a_header_that_is_no_property_is_an_application_property() -> None:
 
 
 def test_an_event_hubs_record_carries_its_types_in_its_values() -> None:
-    headers: Headers = [("subject", b"s"), ("count", b"\x54\x05"), ("bad", b"x"), ("AMQPheaders", b"")]
+    headers: Headers = [
+        *[("subject", b"\xa1\x01s"), ("group-id", b"text"), ("content-type", b"text/plain")],
+        *[("x-opt-a", b"\x54\x05"), ("count", b"\x54\x05"), ("bad", b"x"), ("AMQPheaders", b"\x54\x00")],
+    ]
     read = message(headers=headers)
-    assert read[APPLICATION] == Map([("count", Int(5)), ("bad", "x"), ("AMQPheaders", "")])
-    assert read[PROPERTIES] == [None, None, ADDRESS, "s", *[None] * 5, Timestamp(TIME_MS)]
+    application = [("count", Int(5)), ("bad", "x"), ("AMQPheaders", Int(0)), ("group-id", "text")]
+    assert read[APPLICATION] == Map(application)
+    symbol = Symbol("text/plain")
+    time = Timestamp(TIME_MS)
+    assert read[PROPERTIES] == [None, None, ADDRESS, "s", None, None, symbol, None, None, time, None]
+    assert annotation(read, "x-opt-a") == Int(5)
+    assert annotation(read, "x-opt-kafka-headers") == [[name, value] for name, value in headers]
 
 
 def test_a_tombstone() -> None:

@@ -5,11 +5,13 @@ import re
 
 import pytest
 
-from bridge.model import conditions
+from bridge.model import conditions, dialect
 from bridge.model.conditions import Condition
 
 SYMBOLS = {
-    name: value for name, value in vars(conditions).items() if name.isupper() and isinstance(value, str)
+    name: value
+    for name, value in vars(conditions).items()
+    if name.isupper() and isinstance(value, str) and name != "FORMER_KEY"
 }
 
 
@@ -39,3 +41,17 @@ def test_equal_conditions_are_equal_and_cannot_be_changed() -> None:
     assert condition == dataclasses.replace(condition)
     with pytest.raises(dataclasses.FrozenInstanceError):
         condition.name = conditions.NOT_ALLOWED  # type: ignore[misc]  # that it cannot is the test
+
+
+def test_a_condition_may_be_told_by_its_former_name() -> None:
+    condition = Condition("amqp:invalid-field", "no group", {"topic": "orders"}, dialect.NO_GROUP)
+    info = {"io.strimzi:condition": "io.strimzi:no-group-id", "topic": "orders"}
+
+    assert condition.for_wire(dialect="amqp") == Condition("amqp:invalid-field", "no group", info)
+    assert condition.for_wire(dialect="strimzi") == Condition("io.strimzi:no-group-id", "no group", info)
+
+
+def test_a_condition_without_a_former_name_is_told_as_it_is() -> None:
+    condition = Condition("amqp:not-found", "no topic")
+
+    assert condition.for_wire(dialect="strimzi") is condition

@@ -95,6 +95,7 @@ class Rig:
             self.unacknowledged,
             producer.room,
             lambda message: (decoded(message), None, None, ANY_PARTITION, ARRIVAL_TIME),
+            1,
             message_bytes_max=largest,
         )
 

@@ -551,6 +551,23 @@ def test_a_failure_that_every_message_will_meet_ends_the_link(reach: Reach, cond
     assert rig.budget.held_bytes == 0
 
 
+@pytest.mark.parametrize(("partition", "ends"), [(5, True), (6, False)])
+def test_a_partition_that_was_there_is_gone_with_its_topic(partition: int, *, ends: bool) -> None:
+    rig = SourceRig(policy())
+    (delivery,) = rig.send_all(b"1@%d" % partition)
+
+    rig.fail(
+        replace(TOO_LARGE, kafka_error="_UNKNOWN_PARTITION", condition=conditions.INVALID_FIELD),
+    )
+
+    if ends:
+        assert rig.peer.condition is not None
+        assert rig.peer.condition.name == conditions.RESOURCE_DELETED
+    else:
+        assert condition_name(rig.peer.outcomes[delivery]) == conditions.INVALID_FIELD
+        assert not rig.peer.detached
+
+
 def test_deliveries_in_doubt_are_dropped_with_the_link_and_counted() -> None:
     rig = SourceRig(policy(second=True))
     first, _, _ = rig.send_all(b"1", b"2", b"3")

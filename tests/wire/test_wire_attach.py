@@ -22,6 +22,7 @@ from support.wire import (
 
 from bridge.amqp.links import IncomingLink, OutgoingLink
 from bridge.model import conditions
+from bridge.model import dialect as dialects
 from bridge.model.conditions import Condition
 from bridge.model.links import AttachRequest, ReceiverSettleMode, SenderSettleMode
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.amqp.contract import AnyLink
-    from bridge.model.conditions import Dialect
+    from bridge.model.dialect import Dialect
 
 REASON = Condition(conditions.NOT_FOUND, "there is no topic orders", {"kafka-code": 3, "retriable": False})
 
@@ -119,7 +120,7 @@ def test_the_anonymous_terminus_is_offered_and_has_no_address() -> None:
 def test_a_condition_has_the_name_of_the_dialect_and_the_former_one_in_its_info(
     dialect: Dialect, name: str
 ) -> None:
-    reason = Condition(conditions.INVALID_FIELD, "no group", {"a": 1}, conditions.FORMER_NO_GROUP)
+    reason = Condition(conditions.INVALID_FIELD, "no group", {"a": 1}, dialects.NO_GROUP)
     with Pair(answer=lambda link: link.refuse(reason), settings=replace(SETTINGS, dialect=dialect)) as pair:
         receiver = pair.open_session().receiver("a receiver")
         receiver.open()
