@@ -165,7 +165,7 @@ class Service:
         self._listener.close(
             Condition(conditions.CONNECTION_FORCED, "the bridge is shutting down; connect again")
         )
-        await self._endpoints.feeds_stopped(max(1.0, deadline - self._loop.time()))
+        await self._endpoints.stopped(max(1.0, deadline - self._loop.time()))
         await asyncio.sleep(LAST_FRAMES_SECONDS)
         for watch in self._watches:
             watch.cancel()

@@ -214,6 +214,11 @@ def write_outcome(delivery: CData, outcome: Outcome, dialect: Dialect = "amqp") 
     lib.pn_delivery_update(delivery, int(outcome.state))
 
 
+def delivery_tag(delivery: CData) -> bytes:
+    """Read a delivery's tag (core 2.7.5)."""
+    return _unpack(lib.pn_delivery_tag(delivery))
+
+
 def read_outcome(delivery: CData, state: int) -> Outcome:
     """Read a delivery's remote outcome. A state that is none of AMQP's outcomes counts as no state."""
     if state not in {

@@ -59,7 +59,7 @@ class ErrorsSettings:
 class DeduplicationSettings:
     """The ledger of messages that were stored, for routes that suppress duplicates."""
 
-    topic: str = "amqp-bridge-deduplication"
+    topic: str = "__amqp_bridge_ledger"
     partitions: int = 8
     """How many the topic is made with; those of an existing one stay."""
     links_max: int = 100

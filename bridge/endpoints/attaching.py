@@ -39,7 +39,7 @@ class Endpoints:
         self._loop = asyncio.get_running_loop()
         self._attaching: set[asyncio.Task[None]] = set()
         self._stopping = False
-        self._sources = SourceEndpoints(settings, clients, routes, budget)
+        self._sources = SourceEndpoints(settings, clients, routes, budget, on_kafka_error)
         self._sinks = SinkEndpoints(settings, clients, routes, on_kafka_error)
 
     def attach(self, connection: Connection, link: AnyLink) -> None:
@@ -70,9 +70,9 @@ class Endpoints:
         """Count the messages that have no outcome yet."""
         return self._sources.unanswered()
 
-    async def feeds_stopped(self, seconds: float) -> None:
-        """Wait until all consumers have committed and left their groups, at most so long."""
-        await self._sinks.stopped(seconds)
+    async def stopped(self, seconds: float) -> None:
+        """Wait until consumers have left their groups, and producers of single links stored what they had."""
+        await asyncio.gather(self._sinks.stopped(seconds), self._sources.stopped(seconds))
 
     # ------------------------------------------------------------------ inside
 

@@ -82,6 +82,9 @@ class DestinationFinder:
         partition = _partition(address, properties)
         if isinstance(partition, Condition):
             return partition
+        refusal = reserved(route.topic, self._settings)
+        if refusal is not None:
+            return refusal
         topic = await self._clients.catalog.topic(route.topic)
         if isinstance(topic, Failure):
             return topic
@@ -173,6 +176,16 @@ class DestinationFinder:
             self._known.clear()
         seconds = REMEMBERED_SECONDS if isinstance(found, Destination) else FAILURE_REMEMBERED_SECONDS
         self._known[address] = (self._loop.time() + seconds, found)
+
+
+def reserved(topic: str, settings: Settings) -> Condition | None:
+    """Refuse the topic that is the bridge's own."""
+    if topic != settings.deduplication.topic:
+        return None
+    return Condition(
+        conditions.NOT_ALLOWED,
+        f"topic {topic!r} is the bridge's own memory of what was stored (deduplication)",
+    )
 
 
 def choose_mapping(route: Route, properties: Mapping[str, str | int | bool]) -> Route | Condition:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge import addressing
 from bridge.endpoints.contract import ROUTE_CHANGED, SHUTTING_DOWN
-from bridge.endpoints.destinations import choose_mapping, mapping_options
+from bridge.endpoints.destinations import choose_mapping, mapping_options, reserved
 from bridge.kafka import settings as kafka_settings
 from bridge.kafka.consumer import GroupFeed
 from bridge.kafka.contract import FeedSettings
@@ -54,8 +54,9 @@ class SinkEndpoints:
         address = addressing.parse_sink(request.address or "")
         routes = self._routes
         route = choose_mapping(routes.find(address.topic), request.properties)
-        if isinstance(route, Condition):
-            return route
+        refusal = route if isinstance(route, Condition) else reserved(route.topic, self._settings)
+        if isinstance(route, Condition) or refusal is not None:
+            return refusal
         topic = await self._clients.catalog.topic(route.topic)
         if routes is not self._routes:  # they were replaced while Kafka was asked
             return await self.attach(connection, link)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bridge import addressing
 from bridge.endpoints.contract import ROUTE_CHANGED, SHUTTING_DOWN
-from bridge.endpoints.destinations import DestinationFinder
-from bridge.kafka import failures
+from bridge.endpoints.deduplicating import DeduplicatingLinks
+from bridge.endpoints.destinations import Attachment, DestinationFinder
+from bridge.kafka import deduplication
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure
 from bridge.observability.links import SourceReporter
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.config.routes import Route, Routes
     from bridge.endpoints.contract import KafkaClients
-    from bridge.endpoints.destinations import Attachment
+    from bridge.endpoints.deduplicating import DeduplicatingLink
+    from bridge.kafka.settings import ErrorSink
     from bridge.model.links import AttachRequest
     from bridge.model.outcomes import DeliveryState
     from bridge.source.budget import ByteBudget
@@ -41,12 +44,20 @@ ANONYMOUS: Final = "(each message's `to`)"
 class SourceEndpoints:
     """All links on which peers send."""
 
-    def __init__(self, settings: Settings, clients: KafkaClients, routes: Routes, budget: ByteBudget) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clients: KafkaClients,
+        routes: Routes,
+        budget: ByteBudget,
+        on_kafka_error: ErrorSink,
+    ) -> None:
         self._settings = settings
         self._loop = asyncio.get_running_loop()
         self._finder = DestinationFinder(settings, clients, routes)
+        self._deduplicating = DeduplicatingLinks(settings, clients.bootstrap_servers, routes, on_kafka_error)
         self._doors = SourceDoors(
-            failures.classify_report,
+            deduplication.classify,
             clients.pump.ready,
             lambda: clients.availability.available,
             budget,
@@ -70,12 +81,34 @@ class SourceEndpoints:
         if isinstance(found, Failure):
             place = Place(topic or "", _reference(connection, request))
             found = outcomes.condition(found, place, description=f"topic {topic!r}: {found.description}")
+        if isinstance(found, Attachment) and found.route.deduplication is not None:
+            return await self._attach_deduplicating(connection, link, topic, found)
         if self._stopping:
             found = SHUTTING_DOWN
         if isinstance(found, Condition):
             return found
         if not link.ended:
-            self._open(connection, link, topic, found)
+            machine = self._open(connection, link, topic, found)
+            machine.opened()
+        return None
+
+    async def _attach_deduplicating(
+        self, connection: Connection, link: IncomingLink, topic: str | None, found: Attachment
+    ) -> Condition | None:
+        """Open a link with a producer and a ledger of its own; it gets credit when the ledger is read."""
+        request, wanted = link.request, found.route.deduplication
+        assert wanted is not None  # noqa: S101 - its caller looked
+        place = Place(found.destination.topic, _reference(connection, request))
+        routes = self._finder.routes
+        own = await self._deduplicating.open(request, found.destination, wanted)
+        if isinstance(own, Failure):
+            name = own.condition if not own.retriable else None
+            return outcomes.condition(own, place, name)
+        if self._stopping or link.ended or routes is not self._finder.routes:
+            own.close()
+            return SHUTTING_DOWN if self._stopping else ROUTE_CHANGED
+        machine = self._open(connection, link, topic, replace(found, destination=own.destination), own)
+        own.start(machine, place)
         return None
 
     def reroute(self, routes: Routes, changed: Callable[[Routes, Routes, set[str]], set[str]]) -> int:
@@ -94,6 +127,10 @@ class SourceEndpoints:
         for link in self._links:
             link.stop_credit()
 
+    async def stopped(self, seconds: float) -> None:
+        """Wait until the producers of links that ended have stored what they had, at most so long."""
+        await self._deduplicating.stopped(seconds)
+
     def unanswered(self) -> int:
         """Count the messages that have no outcome yet."""
         return sum(link.window.in_flight for link in self._links)
@@ -101,9 +138,14 @@ class SourceEndpoints:
     # ------------------------------------------------------------------ inside
 
     def _open(
-        self, connection: Connection, link: IncomingLink, topic: str | None, found: Attachment | None
-    ) -> None:
-        """Open a link to a destination, or without one to the anonymous terminus."""
+        self,
+        connection: Connection,
+        link: IncomingLink,
+        topic: str | None,
+        found: Attachment | None,
+        own: DeduplicatingLink | None = None,
+    ) -> SourceLink:
+        """Open a link to a destination, or without one to the anonymous terminus; it has no credit yet."""
         request, route = link.request, None if found is None else found.route
         name = ANONYMOUS if found is None else found.destination.topic
         reporter = SourceReporter(connection.connection_id, request.link_name, name, self._loop)
@@ -114,13 +156,20 @@ class SourceEndpoints:
         else:
             machine = SourceLink(link, policy, found.destination, self._doors, peer, reporter)
         self._links[machine] = topic
-        reporter.on_end(lambda: self._links.pop(machine, None))
+        reporter.on_end(lambda: self._ended(machine, own))
         limit = (
             route.max_message_size_bytes if route else None
         ) or self._settings.amqp.max_message_size_bytes
-        link.open(machine, limit)
+        if own is not None:
+            reporter.counting(own.counts)
+        link.open(machine if own is None else own.handler(machine), limit)
         reporter.attached(request)
-        machine.opened()
+        return machine
+
+    def _ended(self, machine: SourceLink, own: DeduplicatingLink | None) -> None:
+        self._links.pop(machine, None)
+        if own is not None:
+            own.close()
 
     def _policy(self, request: AttachRequest, route: Route | None) -> SourcePolicy:
         amqp = self._settings.amqp

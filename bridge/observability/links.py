@@ -12,7 +12,7 @@ from bridge.observability import events
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bridge.model.failures import Failure
     from bridge.model.links import AttachRequest
@@ -71,6 +71,7 @@ class SourceReporter:
         self._link = link
         self._topic = topic
         self._on_end: Callable[[], object] | None = None
+        self._counts: Callable[[], Mapping[str, object]] = dict
         self.drops = 0
         """How many pre-settled messages were lost."""
         self._refused: Burst[Outcome] = Burst(
@@ -85,6 +86,10 @@ class SourceReporter:
     def on_end(self, call: Callable[[], object]) -> None:
         """Say what is called when the link is over."""
         self._on_end = call
+
+    def counting(self, counts: Callable[[], Mapping[str, object]]) -> None:
+        """Say what else is told at the link's end."""
+        self._counts = counts
 
     def attached(self, request: AttachRequest) -> None:
         """Report the link's opening."""
@@ -117,6 +122,7 @@ class SourceReporter:
                 "unanswered": unanswered,
                 "in_doubt": in_doubt,
                 "dropped": self.drops,
+                **self._counts(),
             },
         )
         if self._on_end is not None:

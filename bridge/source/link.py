@@ -66,7 +66,9 @@ class SourceLink:
         self.window = CreditWindow(policy.window)
         self.closed = False
         self.accepted = 0
-        self._stopping = False
+        self._stopped = False
+        self._gives_credit = False
+        """The link is open, and the process is not about to end."""
         self._is_ready = False
         self._stored: list[Delivery] = []
         self._stored_presettled = 0
@@ -98,6 +100,7 @@ class SourceLink:
 
     def opened(self) -> None:
         """Grant the first credit; the engine has answered the attach."""
+        self._gives_credit = not self._stopped
         self._grant()
 
     def transferred(self, delivery: Delivery, payload: bytes, settled: bool) -> None:  # noqa: FBT001 - positional: the hot path
@@ -166,7 +169,8 @@ class SourceLink:
 
     def stop_credit(self) -> None:
         """Give no more credit: the process is about to end."""
-        self._stopping = True
+        self._stopped = True
+        self._gives_credit = False
 
     def detach(self, condition: Condition) -> None:
         """End the link for a reason that its owner has."""
@@ -366,7 +370,7 @@ class SourceLink:
 
     def _grant(self) -> None:
         window = self.window
-        if self._stopping or self.closed or not window.is_low():
+        if not self._gives_credit or self.closed or not window.is_low():
             return
         if self._prefetches:
             # What is settled is handed on or dropped, and waits for nobody.

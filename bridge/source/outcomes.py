@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bridge.model import conditions
+from bridge.model import conditions, dialect
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure, Stored
 from bridge.model.outcomes import MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
@@ -87,7 +87,7 @@ def condition(
             "retriable": failure.retriable,
             **place.info(),
         },
-        conditions.FORMER_SEND,
+        dialect.SEND,
     )
 
 

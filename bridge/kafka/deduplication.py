@@ -1,0 +1,323 @@
+"""Producers that store each message once, however often it is sent, to whichever replica.
+
+One producer for each link: a message and its entry in the ledger are one Kafka transaction, whose
+transactional id is made of the link's name. Whoever attaches a link of that name takes the id over: Kafka
+then decides what the former owner left open, and lets it store nothing any more. The new owner claims
+the name in the ledger and reads up to that claim; from there on it knows what was stored, and says so for
+a message that comes again.
+
+The event loop judges messages and hears their outcomes; a thread of each link blocks for Kafka and
+takes what has gathered meanwhile into one transaction. What a transaction became that broke in the
+middle of its commit, the ledger tells.
+
+Sources: KIP-98 (transactions), KIP-618 (one transactional producer for each source task).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from bridge.kafka import failures
+from bridge.kafka.ledger_reader import LedgerReaders
+from bridge.kafka.ledger_topic import LedgerTopic
+from bridge.kafka.ledger_transactions import Pending
+from bridge.kafka.ledger_writer import LedgerWriter
+from bridge.model import conditions
+from bridge.model.failures import Failure, Stored
+
+if TYPE_CHECKING:
+    from bridge.kafka.ledger_contract import DeduplicationEvents, Ledger, LedgerSettings
+    from bridge.kafka.producers import Headers
+
+Report: TypeAlias = Callable[[object, None], None]
+"""Called with a Failure (None: the message is in Kafka); the second argument is of no use here."""
+
+QUEUE_RECORDS: Final = 100_000
+"""Far above any window of credit: what a link may send at all is bounded there."""
+EXPIRY_SECONDS: Final = 0.5
+HANDOVER_SECONDS: Final = 5.0
+"""How long a link waits for the one that it replaces in this process to store what it has."""
+
+
+def _timed_out(stored: Stored) -> Failure:
+    return Failure(
+        "_MSG_TIMED_OUT",
+        -192,
+        "Kafka: the transaction was not decided in time",
+        conditions.INTERNAL_ERROR,
+        retriable=True,
+        stored=stored,
+    )
+
+
+_STOLEN: Final = Failure(
+    "_FENCED",
+    -144,
+    "the link was attached elsewhere",
+    conditions.LINK_STOLEN,
+    retriable=True,
+    stored=Stored.PERHAPS,
+)
+_CLOSED: Final = Failure(
+    "_DESTROY",
+    -197,
+    "the link ended before Kafka had decided",
+    conditions.LINK_DETACH_FORCED,
+    retriable=True,
+    stored=Stored.PERHAPS,
+)
+
+
+def classify(error: object) -> Failure:
+    """Read the error of a report: a Failure already."""
+    return error if isinstance(error, Failure) else failures.classify_report(error)
+
+
+class DeduplicatingProducers:
+    """The producers of all links that ask for deduplication, and the ledger that they share."""
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self._settings = settings
+        self._topic = LedgerTopic(settings)
+        self._readers = LedgerReaders(settings)
+        self._producers: dict[bytes, DeduplicatingProducer] = {}
+        self._alive: set[asyncio.Future[None]] = set()
+
+    def __len__(self) -> int:
+        """Count the links that have a thread."""
+        return len(self._alive)
+
+    async def open(self, ledger: Ledger) -> DeduplicatingProducer | Failure:
+        """Make a link's producer, to be started; or say why it cannot have one.
+
+        The ledger's topic is looked for, and created if it is missing. A producer that a link of the
+        same name has in this process is stolen.
+        """
+        partitions = await self._topic.partitions()
+        if isinstance(partitions, Failure):
+            return partitions
+        if len(self._alive) >= self._settings.links_max:
+            return Failure(
+                "links",
+                -1,
+                f"{self._settings.links_max} links with deduplication are attached here, no more are allowed",
+                conditions.RESOURCE_LIMIT_EXCEEDED,
+                retriable=True,
+                stored=Stored.NO,
+            )
+        former = self._producers.get(ledger.writer)
+        producer = DeduplicatingProducer(
+            self._settings,
+            ledger,
+            ledger.partition(partitions),
+            self._readers,
+            None if former is None else former.stopped,
+        )
+        if former is not None:
+            former.stolen()
+        self._producers[ledger.writer] = producer
+        self._alive.add(producer.stopped)
+        producer.stopped.add_done_callback(lambda _: self._ended(ledger.writer, producer))
+        return producer
+
+    async def stopped(self, seconds: float) -> None:
+        """Wait until all that were closed have stored what they had, at most so long."""
+        if self._alive:
+            await asyncio.wait(self._alive, timeout=seconds)
+
+    def _ended(self, writer: bytes, producer: DeduplicatingProducer) -> None:
+        self._alive.discard(producer.stopped)
+        if self._producers.get(writer) is producer:
+            del self._producers[writer]
+
+
+class DeduplicatingProducer:
+    """One link's producer: what it takes is stored once. `close` ends it when it has stored that."""
+
+    def __init__(
+        self,
+        settings: LedgerSettings,
+        ledger: Ledger,
+        partition: int,
+        readers: LedgerReaders,
+        former: asyncio.Future[None] | None,
+    ) -> None:
+        self._ledger = ledger
+        self._former = former
+        self._timeout_seconds = settings.delivery_timeout_seconds
+        self._loop = asyncio.get_running_loop()
+        self._events: DeduplicationEvents | None = None
+        self._writer = LedgerWriter(settings, ledger, partition, readers, self, self._loop)
+        self._in_flight: dict[bytes, Pending] = {}
+        self._duplicates: list[Report] = []
+        self._expiry: asyncio.TimerHandle | None = None
+        self._closing = False
+        self._failure: Failure | None = None
+        """Why it takes nothing any more."""
+        self.is_ready = False
+        """Messages can be judged."""
+        self.duplicates_suppressed = 0
+        self.stopped: asyncio.Future[None] = self._loop.create_future()
+        """Done when its thread has ended."""
+
+    # ------------------------------------------------------------------ from the link
+
+    def start(self, events: DeduplicationEvents) -> None:
+        """Begin: take the link's name over and read the ledger; `events.ready` is called when done."""
+        self._events = events
+        self._expiry = self._loop.call_later(EXPIRY_SECONDS, self._expire)
+        if self._former is None or self._former.done():
+            self._start_writer()
+        else:
+            # It would only be fenced; so it may store what it has, and this one finds that in the ledger.
+            waiting = self._loop.create_task(_wait(self._former, HANDOVER_SECONDS))
+            waiting.add_done_callback(lambda _: self._start_writer())
+            self._former = None
+
+    @property
+    def transactions(self) -> int:
+        """Count the transactions that were committed."""
+        return self._writer.transactions
+
+    def room(self) -> int:
+        """Count the messages that it still takes."""
+        return max(0, QUEUE_RECORDS - len(self._in_flight)) if self.is_ready else 0
+
+    def outstanding(self) -> int:
+        """Count the messages that have no report yet."""
+        return len(self._in_flight) + len(self._duplicates)
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: Headers | None,
+        partition: int,
+        timestamp_ms: int,
+        report: Report,
+        identity: bytes,
+        /,
+    ) -> Failure | None:
+        """Take a record; `report` is called later, unless a failure is given back at once.
+
+        A report without an error says that the message is in Kafka, by this record or by one before
+        it with the same `identity`.
+        """
+        if self._failure is not None:
+            return self._failure
+        if not self.room():
+            return failures.QUEUE_FULL
+        fingerprint = self._ledger.fingerprint(identity)
+        deadline = time.monotonic() + self._timeout_seconds
+        first = self._in_flight.get(fingerprint)
+        if first is not None:
+            self.duplicates_suppressed += 1
+            first.reports.append(report)
+            first.deadline = deadline
+            return None
+        now_ms = time.time_ns() // 1_000_000
+        if self._ledger.remembers(fingerprint, now_ms):
+            self.duplicates_suppressed += 1
+            if not self._duplicates:
+                self._loop.call_soon(self._report_duplicates)
+            self._duplicates.append(report)
+            return None
+        record = topic, value, key, headers, partition, timestamp_ms
+        item = Pending(record, fingerprint, self._ledger.sequence(now_ms), now_ms, deadline, report)
+        self._in_flight[fingerprint] = item
+        self._writer.take(item)
+        return None
+
+    def close(self) -> None:
+        """Store what was taken, at most for as long as a message may wait, and end."""
+        if not self._closing:
+            self._closing = True
+            self._writer.close(self._timeout_seconds)
+
+    # ------------------------------------------------------------------ from the writer
+
+    def opened(self) -> None:
+        """Take notice that the ledger is known."""
+        if not self.is_ready:
+            self.is_ready = True
+            if self._events is not None and not self._closing:
+                self._events.ready()
+
+    def decided(self, items: list[Pending]) -> None:
+        """Report what was decided; what was stored is remembered first."""
+        stored = [(item.sequence, item.time_ms, item.fingerprint) for item in items if item.failure is None]
+        self._ledger.remember(stored, time.time_ns() // 1_000_000)
+        for item in items:
+            self._in_flight.pop(item.fingerprint, None)
+            _report(item, item.failure)
+
+    def dropped(self, items: list[Pending]) -> None:
+        """Forget what was given up; a sender may have come again meanwhile."""
+        for item in items:
+            if self._in_flight.get(item.fingerprint) is item:
+                del self._in_flight[item.fingerprint]
+            _report(item, _timed_out(Stored.NO))
+
+    def stolen(self) -> None:
+        """End in favour of the link's attachment elsewhere. What is under way may be stored yet."""
+        if self._failure is None:
+            self._failure = _STOLEN
+            if not self._closing and self._events is not None:
+                self._events.stolen()
+        self.close()
+
+    def ended(self, failure: Failure | None) -> None:
+        """Take notice that the thread ended; `failure` says why, if it was not asked to."""
+        self._writer.leave()
+        if self._failure is None:
+            self._failure = failure or _CLOSED
+            if failure is not None and not self._closing and self._events is not None:
+                self._events.failed(failure)
+        self._closing = True
+        left, self._in_flight = self._in_flight, {}
+        for item in left.values():
+            _report(item, self._failure)
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        if not self.stopped.done():
+            self.stopped.set_result(None)
+
+    # ------------------------------------------------------------------ inside
+
+    def _start_writer(self) -> None:
+        try:
+            self._writer.start()
+        except RuntimeError as error:  # the system gives no more threads
+            self.ended(failures.classify_exception(error))
+
+    def _report_duplicates(self) -> None:
+        reports, self._duplicates = self._duplicates, []
+        for report in reports:
+            report(None, None)
+
+    def _expire(self) -> None:
+        """Answer what has waited too long. What was never sent is given up, the rest may be stored yet."""
+        now = time.monotonic()
+        for item in [each for each in self._in_flight.values() if each.deadline <= now and each.reports]:
+            item.is_given_up = not item.was_sent
+            if item.was_sent:  # also if the thread has taken it just now
+                _report(item, _timed_out(Stored.PERHAPS))
+            else:
+                del self._in_flight[item.fingerprint]
+                _report(item, _timed_out(Stored.NO))
+        self._expiry = self._loop.call_later(EXPIRY_SECONDS, self._expire)
+
+
+async def _wait(former: asyncio.Future[None], seconds: float) -> None:
+    await asyncio.wait([former], timeout=seconds)
+
+
+def _report(item: Pending, failure: Failure | None) -> None:
+    reports, item.reports = item.reports, []
+    for report in reports:
+        report(failure, None)
