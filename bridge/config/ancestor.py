@@ -36,10 +36,14 @@ def _renamed() -> dict[str, tuple[str, ...]]:
 RENAMED: Final = _renamed()
 """Old keys, and the keys of today that each of them sets."""
 
-_DEFAULT_CONVERTERS: Final = frozenset({"DefaultMessageConverter", "AmqpDefaultMessageConverter"})
-_OTHER_CONVERTERS: Final = frozenset(
-    f"{head}{kind}MessageConverter" for head in ("", "Amqp") for kind in ("Json", "Raw")
-)
+_CONVERTERS: Final = {
+    f"{head}{kind}MessageConverter": mapping
+    for head in ("", "Amqp")
+    for kind, mapping in (("Default", "strimzi"), ("Json", "strimzi-json"), ("Raw", "raw"))
+}
+"""The classes that converted messages, and the mappings that do as they did."""
+
+CONVERTER_KEYS: Final = ("amqp.message.convert", "amqp.messageConverter", "message.converter")
 
 
 def _mode(value: str) -> str | None:
@@ -70,15 +74,6 @@ def _http_enabled(value: str) -> str | None:
     )
 
 
-def _converter(value: str) -> str | None:
-    name = value.rsplit(".", 1)[-1]
-    if name in _DEFAULT_CONVERTERS:
-        return None
-    if name in _OTHER_CONVERTERS:
-        return f"the mapping of {name} is not offered yet; leave it out for the default mapping"
-    return "Java classes cannot be loaded; leave it out for the default mapping"
-
-
 def _certificates(value: str) -> str | None:
     return "the bridge does not serve TLS to AMQP clients yet; leave it out" if value else None
 
@@ -86,11 +81,8 @@ def _certificates(value: str) -> str | None:
 JUDGED: Final[dict[str, Callable[[str], str | None]]] = {
     "amqp.certDir": _certificates,
     "amqp.enabled": _amqp_enabled,
-    "amqp.message.convert": _converter,
-    "amqp.messageConverter": _converter,
     "amqp.mode": _mode,
     "http.enabled": _http_enabled,
-    "message.converter": _converter,
 }
 """Old keys without a successor, and why a value of theirs cannot be honoured, or None if it can."""
 
@@ -116,7 +108,7 @@ _REFUSED_PREFIXES: Final = {
     " them with kafka. alone",
 }
 
-NAMES: Final = (*RENAMED, *JUDGED, *REFUSED)
+NAMES: Final = (*RENAMED, *JUDGED, *REFUSED, *CONVERTER_KEYS)
 
 
 def translate(entry: Entry, problems: list[Problem]) -> list[Entry]:
@@ -124,7 +116,15 @@ def translate(entry: Entry, problems: list[Problem]) -> list[Entry]:
     key = entry.key
     if key in RENAMED:
         return [replace(entry, key=new) for new in RENAMED[key]]
-    if key in JUDGED:
+    if key in CONVERTER_KEYS:
+        mapping = _CONVERTERS.get(entry.value.strip().rsplit(".", 1)[-1])
+        if mapping is not None:
+            return [replace(entry, key="mapping.default", value=mapping)]
+        objection: str | None = (
+            "Java classes cannot be loaded; leave it out, or choose one of the bridge's own mappings with"
+            " mapping.default"
+        )
+    elif key in JUDGED:
         objection = JUDGED[key](entry.value.strip())
     elif key in REFUSED:
         objection = REFUSED[key]

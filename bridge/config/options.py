@@ -76,6 +76,7 @@ def written(value: Value | None) -> str:
 
 SECTIONS: Final = {
     "amqp": "AMQP clients",
+    "mapping": "Messages and records",
     "source": "From AMQP senders to Kafka",
     "deduplication": "Duplicates that senders make when they send again",
     "routes": "What differs by address",
@@ -150,6 +151,12 @@ OPTIONS: Final = (
         Choice(("ordered", "acks0")),
         "Settled messages of a sender that mixes them with unsettled ones: 'ordered' keeps the"
         " order among both, 'acks0' does not wait for Kafka.",
+    ),
+    Option(
+        "mapping.default",
+        Choice(("native", "eventhubs", "strimzi", "strimzi-json", "raw", "cloudevents")),
+        "How messages become records, and records messages, at addresses whose route chooses no mapping."
+        " 'native' keeps everything and is readable in Kafka; the others are what other bridges write.",
     ),
     Option(
         "source.budget.bytes",

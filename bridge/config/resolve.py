@@ -22,6 +22,7 @@ from bridge.config.settings import (
     KafkaSettings,
     LogSettings,
     ManagementSettings,
+    MappingSettings,
     RoutesSettings,
     Settings,
     ShutdownSettings,
@@ -190,6 +191,7 @@ def _settings(
 
     return Settings(
         amqp=AmqpSettings(**section("amqp")),
+        mapping=MappingSettings(**section("mapping")),
         source=SourceSettings(**section("source")),
         deduplication=DeduplicationSettings(**section("deduplication")),
         routes=RoutesSettings(**section("routes")),

@@ -47,7 +47,7 @@ class Route:
     """
 
     topic: str
-    mapping: MappingName = "native"
+    mapping: MappingName | None = None
     mapping_override: bool = True
     acks: Literal["all", "1"] | None = None
     mixed_settled: Literal["ordered", "acks0"] | None = None

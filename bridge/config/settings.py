@@ -49,6 +49,14 @@ class SourceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MappingSettings:
+    """How messages become records, and records messages."""
+
+    default: Literal["native", "eventhubs", "strimzi", "strimzi-json", "raw", "cloudevents"] = "native"
+    """The mapping of addresses whose route chooses none."""
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorsSettings:
     """How failures are told to AMQP peers."""
 
@@ -140,6 +148,7 @@ class Settings:
     """All settings of one bridge process."""
 
     amqp: AmqpSettings = field(default_factory=AmqpSettings)
+    mapping: MappingSettings = field(default_factory=MappingSettings)
     source: SourceSettings = field(default_factory=SourceSettings)
     deduplication: DeduplicationSettings = field(default_factory=DeduplicationSettings)
     routes: RoutesSettings = field(default_factory=RoutesSettings)

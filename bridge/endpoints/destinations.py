@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from bridge import addressing
 from bridge.addressing import AddressError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.endpoints.contract import KafkaClients
     from bridge.kafka.catalog import Topic
     from bridge.mapping.options import MappingOptions
+    from bridge.mapping.profiles import Profile
     from bridge.source.anonymous import Found
 
 MAPPING_PROPERTY: Final = "x-opt-bridge.mapping"
@@ -76,9 +77,9 @@ class DestinationFinder:
     ) -> Attachment | Condition | Failure:
         """Find where a link's messages go. Raises AddressError for a route that makes no topic."""
         route = self._routes.find(address.topic)
-        chosen = choose_mapping(route, properties)
-        if isinstance(chosen, Condition):
-            return chosen
+        profile = choose_mapping(route, properties, self._settings.mapping.default)
+        if isinstance(profile, Condition):
+            return profile
         partition = _partition(address, properties)
         if isinstance(partition, Condition):
             return partition
@@ -91,12 +92,14 @@ class DestinationFinder:
         refusal = missing_partition(topic, partition)
         if refusal is not None:
             return refusal
-        return Attachment(self._destination(chosen, topic, partition), chosen)
+        return Attachment(self._destination(route, profile, topic, partition), route)
 
-    def _destination(self, route: Route, topic: Topic, partition: int | None) -> Destination:
+    def _destination(
+        self, route: Route, profile: Profile, topic: Topic, partition: int | None
+    ) -> Destination:
         pool, settings = self._clients.pool, self._settings
         limit = topic.max_message_bytes
-        to_record = PROFILES[route.mapping].message_to_record(mapping_options(route))
+        to_record = profile.message_to_record(mapping_options(route))
         if route.timestamp == "creation-time":
             to_record = stamped(to_record, route.max_skew_ms, now_ms)
         acknowledged = pool.get(route.acks or settings.kafka.acks, limit)
@@ -188,23 +191,24 @@ def reserved(topic: str, settings: Settings) -> Condition | None:
     )
 
 
-def choose_mapping(route: Route, properties: Mapping[str, str | int | bool]) -> Route | Condition:
-    """Give the route with the mapping that a link asks for, or why it cannot have it."""
-    asked = properties.get(MAPPING_PROPERTY)
-    if asked is None or asked == route.mapping:
-        return route
-    if asked in PROFILES:
-        if route.mapping_override:
-            return replace(route, mapping=cast("MappingName", asked))
+def choose_mapping(
+    route: Route, properties: Mapping[str, str | int | bool], default: MappingName
+) -> Profile | Condition:
+    """Choose a link's mapping: its own, the route's or the default; or say why it cannot have its own."""
+    by_route = route.mapping or default
+    asked = properties.get(MAPPING_PROPERTY, by_route)
+    if asked not in PROFILES:
+        return Condition(
+            conditions.INVALID_FIELD,
+            f"{MAPPING_PROPERTY} is {str(asked)[:40]!r}; it is one of {', '.join(PROFILES)}",
+        )
+    if asked != by_route and not route.mapping_override:
         return Condition(
             conditions.NOT_ALLOWED,
-            f"{MAPPING_PROPERTY}: the route of this address has the mapping {route.mapping}, and links may"
-            " not choose another one",
+            f"{MAPPING_PROPERTY}: the route of this address has the mapping {by_route}, and links may not"
+            " choose another one",
         )
-    return Condition(
-        conditions.INVALID_FIELD,
-        f"{MAPPING_PROPERTY} is {str(asked)[:40]!r}; it is one of {', '.join(PROFILES)}",
-    )
+    return PROFILES[str(asked)]
 
 
 def mapping_options(route: Route) -> MappingOptions:

@@ -12,7 +12,6 @@ from bridge.endpoints.destinations import choose_mapping, mapping_options, reser
 from bridge.kafka import settings as kafka_settings
 from bridge.kafka.consumer import GroupFeed
 from bridge.kafka.contract import FeedSettings
-from bridge.mapping.profiles import PROFILES
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure
 from bridge.observability.links import SinkReporter
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.config.routes import Route, Routes
     from bridge.endpoints.contract import KafkaClients
+    from bridge.mapping.profiles import Profile
 
 
 class SinkEndpoints:
@@ -53,9 +53,10 @@ class SinkEndpoints:
         request = link.request
         address = addressing.parse_sink(request.address or "")
         routes = self._routes
-        route = choose_mapping(routes.find(address.topic), request.properties)
-        refusal = route if isinstance(route, Condition) else reserved(route.topic, self._settings)
-        if isinstance(route, Condition) or refusal is not None:
+        route = routes.find(address.topic)
+        profile = choose_mapping(route, request.properties, self._settings.mapping.default)
+        refusal = profile if isinstance(profile, Condition) else reserved(route.topic, self._settings)
+        if isinstance(profile, Condition) or refusal is not None:
             return refusal
         topic = await self._clients.catalog.topic(route.topic)
         if routes is not self._routes:  # they were replaced while Kafka was asked
@@ -69,7 +70,7 @@ class SinkEndpoints:
         if self._stopping:
             return SHUTTING_DOWN
         if not link.ended:
-            self._open(connection, link, address, route)
+            self._open(connection, link, address, (route, profile))
         return None
 
     def reroute(self, routes: Routes, changed: Callable[[Routes, Routes, set[str]], set[str]]) -> int:
@@ -93,8 +94,13 @@ class SinkEndpoints:
     # ------------------------------------------------------------------ inside
 
     def _open(
-        self, connection: Connection, link: OutgoingLink, address: addressing.SinkAddress, route: Route
+        self,
+        connection: Connection,
+        link: OutgoingLink,
+        address: addressing.SinkAddress,
+        found: tuple[Route, Profile],
     ) -> None:
+        route, profile = found
         request, sink = link.request, self._settings.sink
         policy = sink_policy.choose(request.snd_settle_mode, rejected=sink.rejected)
         reporter = SinkReporter(
@@ -125,9 +131,7 @@ class SinkEndpoints:
             policy,
             SinkLimits(sink.buffer_records, sink.commit_count),
             feed=feed,
-            encode=PROFILES[route.mapping].record_to_message(
-                route.topic, request.address or "", mapping_options(route)
-            ),
+            encode=profile.record_to_message(route.topic, request.address or "", mapping_options(route)),
             later=partial(self._loop.call_later, sink.redelivery_backoff_ms / 1000),
             events=reporter,
         )

@@ -5,11 +5,15 @@ Two lines of defence, since credit counts messages and a sender's next message m
 1. Each link reserves what its credit may cost, at the average size of its messages. The reservations
    together stay within the budget; a link without one still gets a single credit, or it would starve. A link
    begins small and doubles what it has with each refill that it uses up, so that thousands of idle links
-   leave room for the busy ones.
+   leave room for the busy ones. Before its first message its size is anybody's guess: the more links there
+   are, the fewer messages each may begin with.
 2. What is held is counted to the byte. Beyond the budget the owner is told to stop reading from the
    sockets, and told again when a quarter of the budget is free.
 
 Bytes of a message that is still arriving count as held from the first frame on.
+
+The first line matters even where the second one holds: proton frees no buffer of a delivery before its
+connection ends, but uses it again. So what a connection once had in flight, it keeps.
 """
 
 from __future__ import annotations
@@ -19,13 +23,28 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MESSAGE_OVERHEAD_BYTES: Final = 1024
+MESSAGE_OVERHEAD_BYTES: Final = 1280
 """What a message takes besides its own bytes: its delivery, the producer's record, a report."""
+
+BUFFER_BYTES_MAX: Final = 65_536
+"""The largest buffer that proton has for a delivery, whose frames are taken out of it one by one."""
 
 FIRST_SHARE_BYTES: Final = 131_072
 """What a link reserves when it opens: credit for a hundred small messages."""
 
 _RELIEF: Final = 0.75
+
+
+def message_bytes(payload_bytes: int) -> int:
+    """Give what a whole message takes while it waits for Kafka.
+
+    Its payload is there twice: Kafka's client has a copy, and proton keeps the buffer that it came in, whose
+    size is a power of two, until the delivery is settled.
+    """
+    buffer_bytes = 1 << payload_bytes.bit_length()
+    if buffer_bytes > BUFFER_BYTES_MAX:
+        buffer_bytes = BUFFER_BYTES_MAX
+    return payload_bytes + buffer_bytes + MESSAGE_OVERHEAD_BYTES
 
 
 def _nothing() -> None:
@@ -52,6 +71,8 @@ class ByteBudget:
         self.arriving_bytes = 0
         """Of the held ones, those of messages that are not complete yet."""
         self.exceeded = False
+        self.shares = 0
+        """How many links there are."""
         self._on_exceeded = on_exceeded
         self._on_relieved = on_relieved
 
@@ -61,7 +82,12 @@ class ByteBudget:
 
     def share(self) -> Share:
         """Open the share of one link."""
+        self.shares += 1
         return Share(self)
+
+    def first_messages(self) -> int:
+        """Give how many messages a link may begin with: if all begin so, with large ones, they still fit."""
+        return max(1, self.total_bytes // (BUFFER_BYTES_MAX * self.shares))
 
     def hold(self, change_bytes: int) -> None:
         """Count bytes that came, or with a negative number bytes that went."""
@@ -78,12 +104,14 @@ class ByteBudget:
 class Share:
     """What one link has of the budget."""
 
-    __slots__ = ("_arriving_bytes", "_budget", "_cost_bytes", "reserved_bytes")
+    __slots__ = ("_arriving_bytes", "_budget", "_cost_bytes", "_knows_cost", "_open", "reserved_bytes")
 
     def __init__(self, budget: ByteBudget) -> None:
         self._budget = budget
         self._arriving_bytes = 0
         self._cost_bytes = MESSAGE_OVERHEAD_BYTES
+        self._knows_cost = False
+        self._open = True
         self.reserved_bytes = 0
 
     def learn(self, count: int, size_bytes: int) -> None:
@@ -91,6 +119,7 @@ class Share:
 
         The average follows larger messages at once and smaller ones slowly.
         """
+        self._knows_cost = True
         mean = size_bytes // count
         cost = self._cost_bytes
         self._cost_bytes = mean if mean > cost else cost - (cost - mean + 7) // 8
@@ -98,6 +127,8 @@ class Share:
     def fit(self, window: int) -> int:
         """Reserve for up to `window` messages; gives how many there may be, at least 1."""
         budget, cost, reserved = self._budget, self._cost_bytes, self.reserved_bytes
+        if not self._knows_cost:
+            window = min(window, budget.first_messages())
         wanted = window * cost
         if wanted > reserved:
             wanted = min(wanted, max(FIRST_SHARE_BYTES, reserved * 2))
@@ -118,6 +149,10 @@ class Share:
 
     def close(self) -> None:
         """Give the reservation back. Messages that Kafka still has to answer stay counted until it does."""
+        if not self._open:
+            return
+        self._open = False
+        self._budget.shares -= 1
         self.arriving(-self._arriving_bytes)
         self._budget.reserved_bytes -= self.reserved_bytes
         self.reserved_bytes = 0

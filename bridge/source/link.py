@@ -21,7 +21,7 @@ from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure, Reach
 from bridge.source import outcomes
-from bridge.source.budget import MESSAGE_OVERHEAD_BYTES
+from bridge.source.budget import message_bytes
 from bridge.source.credit import CreditWindow
 from bridge.source.outcomes import Place
 from bridge.source.ports import QUEUE_FULL, UNKNOWN_PARTITION, Delivery, Destination, Produce, Produced
@@ -108,7 +108,7 @@ class SourceLink:
         window = self.window
         window.granted -= 1
         window.in_flight += 1
-        size = len(payload) + MESSAGE_OVERHEAD_BYTES
+        size = message_bytes(len(payload))
         self._arrived += 1
         self._arrived_bytes += size
         if not self._settles_first and not settled:

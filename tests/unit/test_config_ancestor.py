@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.config.ancestor import JUDGED, NAMES, REFUSED, RENAMED, translate
+from bridge.config.ancestor import CONVERTER_KEYS, JUDGED, NAMES, REFUSED, RENAMED, translate
 from bridge.config.librdkafka import PREFIX
 from bridge.config.options import BY_KEY
 from bridge.config.problems import Entry, FileLine, Problem
@@ -27,7 +27,8 @@ def test_names_of_today_are_left_alone() -> None:
 
 
 def test_each_old_name_has_one_fate() -> None:
-    assert len(NAMES) == len(set(NAMES)) == len(RENAMED) + len(JUDGED) + len(REFUSED)
+    assert len(NAMES) == len(set(NAMES))
+    assert len(NAMES) == len(RENAMED) + len(JUDGED) + len(REFUSED) + len(CONVERTER_KEYS)
     for keys in RENAMED.values():
         assert all(key in BY_KEY or key.startswith(PREFIX) for key in keys)
 
@@ -58,14 +59,25 @@ def test_old_names_become_those_of_today(old: str, new: set[str]) -> None:
         ("amqp.enabled", "true"),
         ("amqp.certDir", ""),
         ("http.enabled", "false"),
-        ("amqp.messageConverter", f"{CONVERTERS}.AmqpDefaultMessageConverter"),
-        ("amqp.messageConverter", "enmasse.kafka.bridge.converter.DefaultMessageConverter"),
-        ("amqp.message.convert", "enmasse.kafka.bridge.DefaultMessageConverter"),
-        ("message.converter", "io.rhiot.kafka.bridge.DefaultMessageConverter"),
     ],
 )
 def test_what_is_the_case_anyway_is_passed_over(key: str, value: str) -> None:
     assert _translate(key, value) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "mapping"),
+    [
+        ("amqp.messageConverter", f"{CONVERTERS}.AmqpDefaultMessageConverter", "strimzi"),
+        ("amqp.messageConverter", f"{CONVERTERS}.AmqpJsonMessageConverter", "strimzi-json"),
+        ("amqp.messageConverter", f"{CONVERTERS}.AmqpRawMessageConverter", "raw"),
+        ("amqp.messageConverter", "enmasse.kafka.bridge.converter.DefaultMessageConverter", "strimzi"),
+        ("amqp.message.convert", "enmasse.kafka.bridge.DefaultMessageConverter", "strimzi"),
+        ("message.converter", "io.rhiot.kafka.bridge.JsonMessageConverter", "strimzi-json"),
+    ],
+)
+def test_a_converter_becomes_the_mapping_that_does_as_it_did(key: str, value: str, mapping: str) -> None:
+    assert _translate(key, value) == ({"mapping.default": mapping}, [])
 
 
 @pytest.mark.parametrize(
@@ -77,8 +89,6 @@ def test_what_is_the_case_anyway_is_passed_over(key: str, value: str) -> None:
         ("amqp.certDir", "/certs", "does not serve TLS"),
         ("http.enabled", "true", "HTTP is not bridged"),
         ("http.port", "8080", "see management.port"),
-        ("amqp.messageConverter", f"{CONVERTERS}.AmqpJsonMessageConverter", "not offered yet"),
-        ("amqp.messageConverter", f"{CONVERTERS}.AmqpRawMessageConverter", "not offered yet"),
         ("amqp.messageConverter", "com.example.Mine", "Java classes cannot be loaded"),
         ("bridge.id", "my-bridge", "amqp.container.id"),
         ("bridge.tracing", "jaeger", "tracing is not offered"),

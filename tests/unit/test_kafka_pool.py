@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from confluent_kafka import KafkaError
 
 from bridge.kafka.pool import PoolSettings, ProducerPool, batch_class
 from bridge.kafka.producers import ReportPump
@@ -91,6 +92,37 @@ def test_an_option_that_librdkafka_refuses_is_told() -> None:
             pool.get("all")
 
     with_pool(test, {"no.such.option": "1"})
+
+
+def test_a_producer_that_fails_again_and_again_is_replaced_at_once_only_at_first() -> None:
+    fatal = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no idempotent writes", fatal=True)
+    told: list[tuple[str, bool]] = []
+    rebuilt: list[None] = []
+
+    async def run() -> None:
+        pump = ReportPump(lambda error: pytest.fail(str(error)))
+        pool = ProducerPool(
+            PoolSettings(NOBODY, {"log_level": "0"}, message_max_bytes=1000),
+            pump,
+            on_error=lambda _, name, _text, is_fatal: told.append((name, is_fatal)),
+            on_rebuilt=lambda: rebuilt.append(None),
+        )
+        says = pool.get("all")._options["error_cb"]  # noqa: SLF001 - no broker is there that could make it say so
+
+        says(KafkaError(KafkaError._TRANSPORT))  # noqa: SLF001 - librdkafka's own name
+        says(fatal)
+        says(fatal)
+        assert rebuilt == []  # not from within its own callback
+        await asyncio.sleep(0.01)
+        assert rebuilt == [None]
+        says(fatal)
+        await asyncio.sleep(0.01)
+        assert rebuilt == [None]
+        assert pool.get("all").produce("topic", b"value", None, None, -1, 0, lambda *_: None) is None
+
+    asyncio.run(run())
+    name = "CLUSTER_AUTHORIZATION_FAILED"
+    assert told == [("_TRANSPORT", False), (name, True), (name, True), (name, True)]
 
 
 @pytest.mark.parametrize(
