@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import uvloop
 
+from bridge import allocator
 from bridge.config import ConfigError, Settings, resolve
 from bridge.config.routes_file import configured_routes
 from bridge.observability import logging
@@ -72,6 +73,7 @@ def run(config_file: Path | None, *, embedded: bool, topics: tuple[str, ...]) ->
     if contradiction:
         click.echo(contradiction, err=True)
         sys.exit(EXIT_CONFIGURATION)
+    allocator.return_large_blocks()
     with contextlib.ExitStack() as stack:
         try:
             if servers is None:

@@ -26,6 +26,8 @@ class Throttle:
         self._listener = listener
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._arrived_bytes = 0
+        """What had arrived of messages that are not whole, at the last check."""
         budget.watch(self._exceeded, self._relieved)
 
     def close(self) -> None:
@@ -35,7 +37,9 @@ class Throttle:
 
     def _exceeded(self) -> None:
         events.memory_budget_exceeded(self._budget.held_bytes, self._budget.total_bytes)
-        # Not from within a connection's own batch of events.
+        # Connections that have input at this very moment read one piece of it; the others are stopped soon,
+        # not from within a connection's own batch of events.
+        self._listener.reading_stopped = True
         self._loop.call_soon(self._stop)
 
     def _stop(self) -> None:
@@ -47,9 +51,12 @@ class Throttle:
         self._timer = None
         if not self._budget.exceeded:
             return
-        if self._budget.held_bytes == self._budget.arriving_bytes:
-            # Nothing that is held can be answered, as nothing of it is whole: one at a time becomes so.
-            self._listener.finish_one_message()
+        arrived_bytes = self._budget.arriving_bytes
+        if self._budget.held_bytes == arrived_bytes:
+            # Nothing that is held can be answered, as nothing of it is whole: one at a time becomes so. If
+            # nothing came of that one since the last check, its peer may be dead or slow: another has a turn.
+            self._listener.finish_one_message(another=arrived_bytes == self._arrived_bytes)
+        self._arrived_bytes = arrived_bytes
         self._timer = self._loop.call_later(CHECK_SECONDS, self._check)
 
     def _relieved(self) -> None:

@@ -90,6 +90,9 @@ class Engine:
                 break
             offset += count
             self._handle_events()
+            # Deliveries that were settled are free for those that follow once proton made its output, no
+            # sooner: else a connection would come to own as many as its largest piece of input holds.
+            lib.pn_transport_pending(transport)
         self._end_batch()
 
     def end_of_input(self) -> None:

@@ -148,13 +148,23 @@ class Connection(asyncio.Protocol):
         self._transport.resume_reading()
         self._loop.call_later(CATCH_UP_SECONDS, self._caught_up)
 
-    def finish_message(self) -> bool:
-        """Read on until the message that has arrived in part is whole; False if there is none."""
-        if self._reads or not self.engine.assembles():
-            return self._may_finish
+    def finish_message(self) -> None:
+        """Read on, though the others may not, until the message that has arrived in part is whole."""
         self.start_reading()
         self._may_finish = True
-        return True
+
+    def finishes(self) -> bool:
+        """Tell whether it reads on for such a message."""
+        return self._may_finish and self._transport is not None and self.engine.assembles()
+
+    def waits_to_finish(self) -> bool:
+        """Tell whether a message has arrived in part, and its rest is not being read."""
+        return not self._reads and self.engine.assembles()
+
+    def interrupt(self) -> None:
+        """Read no more for now, though the message is not whole."""
+        self._may_finish = False
+        self.stop_reading()
 
     def _caught_up(self) -> None:
         if self._transport is not None and self._reads:
@@ -211,6 +221,8 @@ class Listener:
         self.connections: set[Connection] = set()
         self.loop = asyncio.get_running_loop()
         self.reading_stopped = False
+        self._finishing: Connection | None = None
+        """The last one that was let read on, while the others may not, until its message is whole."""
         self._server: asyncio.Server | None = None
         self._count = 0
 
@@ -241,9 +253,25 @@ class Listener:
         for connection in self.connections:
             connection.start_reading()
 
-    def finish_one_message(self) -> None:
-        """Let one connection read until the message that it is in the middle of is whole."""
-        any(connection.finish_message() for connection in self.connections)
+    def finish_one_message(self, *, another: bool) -> None:
+        """Let one connection read until the message that it is in the middle of is whole.
+
+        The one that reads already goes on, unless it is `another`'s turn: each has one, in their order.
+        """
+        current = self._finishing
+        if current is not None and current.finishes():
+            if not another:
+                return
+            current.interrupt()
+        waiting = sorted(
+            (connection for connection in self.connections if connection.waits_to_finish()),
+            key=lambda connection: connection.connection_id,
+        )
+        last = 0 if current is None else current.connection_id
+        following = [connection for connection in waiting if connection.connection_id > last]
+        self._finishing = next(iter(following or waiting), None)
+        if self._finishing is not None:
+            self._finishing.finish_message()
 
     def end_links(self) -> None:
         """Take nothing more on any link, and send nothing more but what is under way."""

@@ -105,6 +105,7 @@ class DeduplicatingLink:
             self._plain,
             produce=self._produce,
             produce_unacknowledged=self._produce,
+            produce_alone=None,
             room=self._producer.room,
             to_record=self._to_record if self._by_message_id else self._plain.to_record,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bridge import addressing
 from bridge.addressing import AddressError
 from bridge.endpoints.contract import now_ms
+from bridge.mapping.keys import keyed
 from bridge.mapping.profiles import PROFILES
 from bridge.mapping.record import ANY_PARTITION
 from bridge.mapping.timestamps import stamped
@@ -102,7 +103,10 @@ class DestinationFinder:
         to_record = profile.message_to_record(mapping_options(route))
         if route.timestamp == "creation-time":
             to_record = stamped(to_record, route.max_skew_ms, now_ms)
-        acknowledged = pool.get(route.acks or settings.kafka.acks, limit)
+        if topic.needs_key:
+            to_record = keyed(to_record, topic.name)
+        acks = route.acks or settings.kafka.acks
+        acknowledged = pool.get(acks, limit)
         return Destination(
             topic.name,
             acknowledged.produce,
@@ -112,6 +116,7 @@ class DestinationFinder:
             topic.partitions,
             ANY_PARTITION if partition is None else partition,
             route.max_message_size_bytes or 0,
+            lambda *record: pool.alone(acks).produce(*record),
         )
 
     # ------------------------------------------------------------------ messages

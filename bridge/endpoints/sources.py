@@ -60,6 +60,7 @@ class SourceEndpoints:
             deduplication.classify,
             clients.pump.ready,
             lambda: clients.availability.available,
+            clients.availability.stored,
             budget,
         )
         self._stopping = False

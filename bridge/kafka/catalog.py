@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from bridge.kafka import failures, questions
-from bridge.kafka.limits import SizeLimits
+from bridge.kafka.limits import TopicLimits
 from bridge.model.failures import Failure
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Topic:
     name: str
     partitions: int
     max_message_bytes: int | None = None
+    needs_key: bool = False
+    """It is compacted."""
 
 
 class Catalog:
@@ -66,7 +68,7 @@ class Catalog:
             self._client = Consumer({**options, "group.id": "catalog", "allow.auto.create.topics": False})
         except KafkaException as error:
             raise ValueError(f"librdkafka refuses the options: {error}") from error
-        self._limits = SizeLimits(options, on_limit_unknown)
+        self._limits = TopicLimits(options, on_limit_unknown)
         self._places = asyncio.Semaphore(QUESTIONS_AT_A_TIME)
         self._timeout_seconds = timeout_ms / 1000
         self._loop = asyncio.get_running_loop()
@@ -78,7 +80,7 @@ class Catalog:
         """Find a topic: itself, or why not. Waits at most about the metadata timeout."""
         known = self._known.get(name)
         if known is not None and known[0] > self._loop.time():
-            return Topic(name, known[1], self._limits.known(name))
+            return self._described(name, known[1])
         task = self._asked.get(name)
         if task is None:
             task = self._asked[name] = self._loop.create_task(self._ask(name))
@@ -120,10 +122,14 @@ class Catalog:
                 await self._limits.learn(name, broker_id)
             if self._is_current(name):
                 self._known[name] = (self._loop.time() + REMEMBERED_SECONDS, partitions)
-            return Topic(name, partitions, self._limits.known(name))
+            return self._described(name, partitions)
         finally:
             if self._is_current(name):
                 del self._asked[name]
+
+    def _described(self, name: str, partitions: int) -> Topic:
+        limits = self._limits.known(name)
+        return Topic(name, partitions) if limits is None else Topic(name, partitions, *limits)
 
     def _is_current(self, name: str) -> bool:
         """Tell whether the topic was not forgotten since this question was put."""

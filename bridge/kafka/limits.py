@@ -1,4 +1,4 @@
-"""The largest batch that each topic takes (`max.message.bytes`), as far as Kafka tells.
+"""What each topic takes: the largest batch, and whether records need a key, as far as Kafka tells.
 
 A hint that makes senders' lives better and that no attach may depend on: whoever asks waits a moment
 only, and gets the last known value, or None, where Kafka is slow, away, or does not let the bridge see
@@ -11,7 +11,7 @@ which may be away when Kafka works all the same; any broker knows the configurat
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined] # re-exported there, its documented home
@@ -33,7 +33,18 @@ IMPATIENT_SECONDS: Final = 30.0
 """How long nobody waits any more, once somebody waited in vain."""
 
 
-class SizeLimits:
+class Limits(NamedTuple):
+    """What a topic takes.
+
+    `max_message_bytes` is its `max.message.bytes`; `needs_key` whether it is compacted, so that Kafka
+    refuses records without a key, and with each of them the whole batch that it is in.
+    """
+
+    max_message_bytes: int
+    needs_key: bool
+
+
+class TopicLimits:
     """Asks for limits, and remembers them.
 
     `on_unknown` is told why Kafka does not tell them: once, until it tells one again. Raises ValueError
@@ -47,14 +58,14 @@ class SizeLimits:
             raise ValueError(f"librdkafka refuses the options: {error}") from error
         self._on_unknown = on_unknown
         self._loop = asyncio.get_running_loop()
-        self._known: dict[str, int] = {}
+        self._known: dict[str, Limits] = {}
         self._asked: dict[str, asyncio.Task[None]] = {}
         self._places = asyncio.Semaphore(QUESTIONS_AT_A_TIME)
         self._impatient_until = 0.0
         self._told = False
 
-    def known(self, topic: str) -> int | None:
-        """Give the last known limit in bytes."""
+    def known(self, topic: str) -> Limits | None:
+        """Give the last known limits."""
         return self._known.get(topic)
 
     async def learn(self, topic: str, broker_id: int) -> None:
@@ -84,7 +95,7 @@ class SizeLimits:
     async def _ask(self, topic: str, broker_id: int) -> None:
         try:
             async with self._places:
-                limit_bytes = await questions.ask(lambda: self._describe(topic, broker_id))
+                limits = await questions.ask(lambda: self._describe(topic, broker_id))
         except (KafkaException, LookupError, TypeError, ValueError, RuntimeError) as error:
             if not self._told:
                 self._told = True
@@ -93,14 +104,15 @@ class SizeLimits:
             self._told = False
             self._impatient_until = 0.0
             if self._asked.get(topic) is asyncio.current_task():  # not forgotten since
-                self._known[topic] = limit_bytes
+                self._known[topic] = limits
         finally:
             if self._asked.get(topic) is asyncio.current_task():
                 del self._asked[topic]
 
-    def _describe(self, topic: str, broker_id: int) -> int:
+    def _describe(self, topic: str, broker_id: int) -> Limits:
         """Ask; this blocks, and holds the client, which must not end in the thread that answers."""
         client = self._client
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
         futures = client.describe_configs([resource], request_timeout=ANSWER_SECONDS, broker=broker_id)
-        return int(futures[resource].result()["max.message.bytes"].value)
+        said = futures[resource].result()
+        return Limits(int(said["max.message.bytes"].value), "compact" in said["cleanup.policy"].value)

@@ -27,6 +27,9 @@ QUEUE_BYTES: Final = 268_435_456
 """How much a producer's queue holds, unless it is said."""
 BATCH_BYTES: Final = 1_000_000
 """librdkafka's own `batch.size`."""
+QUEUE_RECORDS_MAX: Final = 500_000
+WAITING_RECORD_BYTES: Final = 512
+"""What a record takes in a queue beside its value; a queue of empty ones is bounded by that."""
 ADMIN_RECONNECT_MS: Final = 1000
 """That a broker is back should be seen soon: readiness and credit wait for it."""
 
@@ -83,7 +86,7 @@ def producer(
         # librdkafka's own default does not agree with the Java clients.
         "partitioner": "murmur2_random",
         "linger.ms": 2,
-        "queue.buffering.max.messages": 500_000,
+        "queue.buffering.max.messages": min(QUEUE_RECORDS_MAX, max(1, queue_bytes // WAITING_RECORD_BYTES)),
         QUEUE_OPTION: -(-max(queue_bytes, record_max_bytes) // 1024),
         # How long an unknown topic or partition is waited for: a new topic's metadata spreads
         # in that time, and a sender to a missing one should not wait for half a minute.

@@ -20,7 +20,7 @@ from bridge.model.failures import Failure, Reach
 from bridge.source import outcomes
 from bridge.source.link import SourceLink
 from bridge.source.outcomes import Place
-from bridge.source.ports import UNKNOWN_PARTITION, Delivery, Destination
+from bridge.source.ports import Delivery, Destination
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +137,7 @@ class AnonymousSourceLink(SourceLink):
 
     def _ends_link(self, failure: Failure, place: Place) -> bool:
         """Go on where a topic is gone: the link has others."""
-        if failure.reach is Reach.TOPIC or failure.kafka_error == UNKNOWN_PARTITION:
+        if failure.reach in {Reach.TOPIC, Reach.PARTITION}:
             self._destinations.forget(place.topic)
             return False
         return super()._ends_link(failure, place)

@@ -42,8 +42,7 @@ def message_bytes(payload_bytes: int) -> int:
     size is a power of two, until the delivery is settled.
     """
     buffer_bytes = 1 << payload_bytes.bit_length()
-    if buffer_bytes > BUFFER_BYTES_MAX:
-        buffer_bytes = BUFFER_BYTES_MAX
+    buffer_bytes = min(buffer_bytes, BUFFER_BYTES_MAX)
     return payload_bytes + buffer_bytes + MESSAGE_OVERHEAD_BYTES
 
 

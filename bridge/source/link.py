@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from bridge.mapping.errors import MappingError
-from bridge.mapping.record import ANY_PARTITION, Record
+from bridge.mapping.record import ANY_PARTITION, Headers, Record
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure, Reach
@@ -24,7 +24,9 @@ from bridge.source import outcomes
 from bridge.source.budget import message_bytes
 from bridge.source.credit import CreditWindow
 from bridge.source.outcomes import Place
-from bridge.source.ports import QUEUE_FULL, UNKNOWN_PARTITION, Delivery, Destination, Produce, Produced
+from bridge.source.pending import Failed, Parked
+from bridge.source.ports import QUEUE_FULL, Delivery, Destination, Produced
+from bridge.source.settlement import Settlement
 
 if TYPE_CHECKING:
     from bridge.model.outcomes import Outcome
@@ -32,14 +34,7 @@ if TYPE_CHECKING:
     from bridge.source.ports import Peer, SourceDoors, SourceEvents, SourcePort
 
 
-class Parked(NamedTuple):
-    """A record that the producer's full queue did not take yet."""
-
-    delivery: Delivery | None
-    size_bytes: int
-    produce: Produce
-    topic: str
-    record: Record
+BROKEN: Final = Condition(conditions.INTERNAL_ERROR, "the bridge failed on this link; its log says why")
 
 
 class SourceLink:
@@ -72,7 +67,7 @@ class SourceLink:
         self._is_ready = False
         self._stored: list[Delivery] = []
         self._stored_presettled = 0
-        self._failed: list[tuple[Delivery | None, int, object, Produced | None]] = []
+        self._failed: list[Failed] = []
         self._parked: deque[Parked] = deque()
         self._presettled = 0
         """Of those in flight, the ones that wait for no outcome."""
@@ -81,10 +76,7 @@ class SourceLink:
         self._arrived_bytes = 0
         self._freed_bytes = 0
         """What came since the last batch, what was answered since the last flush; overheads included."""
-        self._unanswered: set[Delivery] = set()
-        """Only with rcv-settle-mode second, as the two that follow."""
-        self._in_doubt: set[Delivery] = set()
-        self._settled_early: set[Delivery] = set()
+        self._settlement = Settlement(port, self.window, settles_first=self._settles_first)
 
     def _goes_to(self, destination: Destination) -> None:
         """Take what a destination says into the fields that each message needs."""
@@ -92,6 +84,7 @@ class SourceLink:
         self._partition = destination.partition
         self._produce = destination.produce
         self._produce_unacknowledged = destination.produce_unacknowledged
+        self._produce_alone = destination.produce_alone
         self._partitions = destination.partitions
         self._room = destination.room
         self._to_record = destination.to_record
@@ -112,7 +105,7 @@ class SourceLink:
         self._arrived += 1
         self._arrived_bytes += size
         if not self._settles_first and not settled:
-            self._unanswered.add(delivery)
+            self._settlement.arrived(delivery)
         self._take(delivery, payload, settled, size)
 
     def arriving(self, change_bytes: int) -> None:
@@ -125,12 +118,7 @@ class SourceLink:
 
     def settled(self, delivery: Delivery) -> None:
         """Take notice that the sender settled a delivery: what was in doubt is forgotten."""
-        if delivery in self._in_doubt:
-            self._in_doubt.remove(delivery)
-            self.window.settled()
-            self._port.settle(delivery)
-        elif delivery in self._unanswered:
-            self._settled_early.add(delivery)
+        self._settlement.settled(delivery)
 
     def batch_ended(self) -> None:
         """Take notice that what the engine had was handed over: the time to give credit."""
@@ -146,17 +134,14 @@ class SourceLink:
         self.closed = True
         for parked in self._parked:
             self._abandon(parked.delivery, parked.size_bytes, "the link ended while the queue was full")
-        for delivery, size, error, _ in self._failed:
-            self._abandon(delivery, size, self._doors.classify(error).description)
+        for failed in self._failed:
+            self._abandon(failed.delivery, failed.size_bytes, self._doors.classify(failed.error).description)
         self._count_bytes()
         self._share.close()
-        in_doubt = len(self._in_doubt)
         self._parked.clear()
         self._stored.clear()
         self._failed.clear()
-        self._unanswered.clear()
-        self._in_doubt.clear()
-        self._settled_early.clear()
+        in_doubt = self._settlement.close()
         self._events.ended(self.accepted, self.window.in_flight - self._presettled, in_doubt)
 
     def _abandon(self, delivery: Delivery | None, size: int, reason: str) -> None:
@@ -193,16 +178,15 @@ class SourceLink:
             self._stored_presettled = 0
         if self._stored:
             stored, self._stored = self._stored, []
+            self._doors.stored()
             self.accepted += len(stored)
-            if self._settles_first:
-                window.in_flight -= len(stored)
-                self._port.accept(stored, settle=True)
-            else:
-                self._accept_in_doubt(stored)
+            self._settlement.accept(stored)
         if self._failed:
-            failed, self._failed = self._failed, []
-            for delivery, size, error, produced in failed:
-                self._fail(delivery, size, self._doors.classify(error), self._place(produced))
+            all_failed, self._failed = self._failed, []
+            for failed in all_failed:
+                failure = self._doors.classify(failed.error)
+                if failure.reach is not Reach.BATCH or not self._send_alone(failed):
+                    self._fail(failed.delivery, failed.size_bytes, failure, self._place(failed.produced))
         self._count_bytes()
         self._grant()
 
@@ -213,12 +197,16 @@ class SourceLink:
     def broke(self, error: Exception) -> None:
         """End the link: the bridge failed on it."""
         self._events.broke(error)
-        self._port.detach(
-            Condition(conditions.INTERNAL_ERROR, "the bridge failed on this link; its log says why")
-        )
+        self._port.detach(BROKEN)
 
     def _reported(
-        self, delivery: Delivery | None, size: int, error: object, produced: Produced | None
+        self,
+        delivery: Delivery | None,
+        size: int,
+        headers: Headers | None,
+        timestamp_ms: int,
+        error: object,
+        produced: Produced | None,
     ) -> None:
         if self.closed:
             self._share.hold(-size)
@@ -229,7 +217,7 @@ class SourceLink:
             self._is_ready = True
             self._ready(self)
         if error is not None:
-            self._failed.append((delivery, size, error, produced))
+            self._failed.append(Failed(delivery, size, error, produced, headers, timestamp_ms))
             return
         self._freed_bytes += size
         if delivery is not None:
@@ -272,7 +260,9 @@ class SourceLink:
         if self._parked:
             self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
             return
-        failure = self._produce(self._topic, *record, partial(self._reported, delivery, size))
+        failure = self._produce(
+            self._topic, *record, partial(self._reported, delivery, size, record[2], record[4])
+        )
         if failure is None:
             return
         if failure.kafka_error == QUEUE_FULL:
@@ -287,7 +277,7 @@ class SourceLink:
         parked = self._parked
         while parked:
             delivery, size, produce, topic, record = parked[0]
-            failure = produce(topic, *record, partial(self._reported, delivery, size))
+            failure = produce(topic, *record, partial(self._reported, delivery, size, record[2], record[4]))
             if failure is not None and failure.kafka_error == QUEUE_FULL:
                 self._ask_flush()
                 return
@@ -296,6 +286,33 @@ class SourceLink:
                 self._fail(delivery, size, failure, self._named(topic, record[3]))
                 if self.closed:
                     return
+
+    def _send_alone(self, failed: Failed) -> bool:
+        """Send a record again whose batch was refused, perhaps for a neighbour; False if it was alone."""
+        produced, alone = failed.produced, self._produce_alone
+        if produced is None or alone is None or failed.was_alone or self.closed:
+            return False
+        topic, partition = produced.topic() or self._topic, produced.partition()
+        report = partial(
+            self._reported_alone, failed.delivery, failed.size_bytes, failed.headers, failed.timestamp_ms
+        )
+        number = ANY_PARTITION if partition is None else partition
+        record = produced.value(), produced.key(), failed.headers, number
+        return alone(topic, *record, failed.timestamp_ms, report) is None
+
+    def _reported_alone(
+        self,
+        delivery: Delivery | None,
+        size: int,
+        headers: Headers | None,
+        timestamp_ms: int,
+        error: object,
+        produced: Produced | None,
+    ) -> None:
+        known = len(self._failed)
+        self._reported(delivery, size, headers, timestamp_ms, error, produced)
+        if len(self._failed) > known:
+            self._failed[-1] = self._failed[-1]._replace(was_alone=True)
 
     def _ask_flush(self) -> None:
         if not self._is_ready:
@@ -326,7 +343,7 @@ class SourceLink:
     def _ends_link(self, failure: Failure, place: Place) -> bool:
         """Detach where a failure is not the message's but the link's: nothing it sends can be stored."""
         # To librdkafka a topic that is deleted has no partitions, at first.
-        vanished = failure.kafka_error == UNKNOWN_PARTITION and (place.partition or 0) < self._partitions
+        vanished = failure.reach is Reach.PARTITION and (place.partition or 0) < self._partitions
         if failure.reach is Reach.TOPIC or vanished:
             name = conditions.RESOURCE_DELETED
         elif failure.reach is Reach.OWNER:
@@ -346,27 +363,7 @@ class SourceLink:
 
     def _answer(self, delivery: Delivery, outcome: Outcome) -> None:
         self._events.refused(outcome)
-        self._unanswered.discard(delivery)
-        if self._settles_first or delivery in self._settled_early:
-            self._settled_early.discard(delivery)
-            self.window.answered()
-            self._port.answer(delivery, outcome, settle=True)
-        else:
-            self.window.answered(in_doubt=True)
-            self._in_doubt.add(delivery)
-            self._port.answer(delivery, outcome, settle=False)
-
-    def _accept_in_doubt(self, stored: list[Delivery]) -> None:
-        self._unanswered.difference_update(stored)
-        if self._settled_early:
-            early = [delivery for delivery in stored if delivery in self._settled_early]
-            stored = [delivery for delivery in stored if delivery not in self._settled_early]
-            self._settled_early.difference_update(early)
-            self.window.answered(len(early))
-            self._port.accept(early, settle=True)
-        self.window.answered(len(stored), in_doubt=True)
-        self._in_doubt.update(stored)
-        self._port.accept(stored, settle=False)
+        self._settlement.answer(delivery, outcome)
 
     def _grant(self) -> None:
         window = self.window

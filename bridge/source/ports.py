@@ -18,7 +18,6 @@ Delivery: TypeAlias = object
 """An opaque handle of the engine; hashable, valid until the link is closed or the delivery is settled."""
 
 QUEUE_FULL: Final = "_QUEUE_FULL"
-UNKNOWN_PARTITION: Final = "_UNKNOWN_PARTITION"
 
 
 class Produced(Protocol):
@@ -29,6 +28,12 @@ class Produced(Protocol):
 
     def partition(self) -> int | None:
         """Name its partition: negative or None while none was chosen."""
+
+    def key(self) -> bytes | None:
+        """Give its key."""
+
+    def value(self) -> bytes | None:
+        """Give its value."""
 
 
 Report: TypeAlias = Callable[[object, Produced | None], None]
@@ -98,10 +103,11 @@ class SourceEvents(Protocol):
 class Destination:
     """Where messages go, and how: a topic, its producers, and the mapping of its route.
 
-    `room` tells how many records the producer's queue still takes. `partitions` is how many the topic had
-    when it was found. `partition` is set where the address
-    or the link names one. `message_bytes_max` is what the route allows for one message; 0 where the engine
-    sees to that.
+    `produce_alone` sends a record in a batch of its own, after its batch was refused (Reach.BATCH); None
+    where batches are not refused. `room` tells how many records the producer's queue still takes.
+    `partitions` is how many the topic had when it was found. `partition` is set where the address or the
+    link names one. `message_bytes_max` is what the route allows for one message; 0 where the engine sees to
+    that.
     """
 
     topic: str
@@ -112,6 +118,7 @@ class Destination:
     partitions: int
     partition: int = ANY_PARTITION
     message_bytes_max: int = 0
+    produce_alone: Produce | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +126,13 @@ class SourceDoors:
     """What all source links of a process share.
 
     `classify` reads a producer's error, `ready` asks for a `flush` soon, `kafka_takes` tells whether Kafka
-    can be expected to take records now.
+    can be expected to take records now, `stored` hears that it took some.
     """
 
     classify: Callable[[object], Failure]
     ready: Callable[[Flushable], None]
     kafka_takes: Callable[[], bool]
+    stored: Callable[[], None]
     budget: ByteBudget
 
 

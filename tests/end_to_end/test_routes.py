@@ -29,7 +29,7 @@ class Properties(LinkOption):
     """Attaches with link properties."""
 
     def __init__(self, **properties: object) -> None:
-        self._properties = {
+        self._properties: Any = {
             symbol(name.replace("__", ".").replace("_", "-")): v for name, v in properties.items()
         }
 
@@ -222,6 +222,38 @@ def test_a_reload_touches_the_links_whose_route_changed_and_no_others(
     assert [record.value() for record in kafka.records(moved)] == [b"before", b"still"]
     assert [record.value() for record in kafka.records(stays)] == [b"on the same link"]
     assert [record.value() for record in kafka.records(target)] == [b"after"]
+
+
+def test_a_compacted_topic_needs_keys_and_a_message_without_one_is_rejected_alone(
+    service: Service, kafka: RealKafka
+) -> None:
+    topic = kafka.create_topic(config={"cleanup.policy": "compact"})
+    key = {symbol("x-opt-bridge.key"): "k"}
+    messages = [Message(body=b"%d" % number, inferred=True, annotations=key) for number in range(20)]
+    messages[7].annotations = None
+
+    answers = send(service.amqp_port, topic, messages)
+
+    assert answers.pop(7) == Answer("REJECTED", "amqp:precondition-failed")
+    assert set(answers.values()) == {ACCEPTED}
+    assert len(kafka.records(topic)) == 19
+
+
+def test_one_record_that_kafka_refuses_does_not_take_its_batch_with_it(
+    kafka: RealKafka, start_service: StartService, tmp_path: Path
+) -> None:
+    topic = kafka.create_topic(config={"message.timestamp.before.max.ms": "60000"})
+    text = f'routes:\n  - {{match: "{topic}", timestamp: creation-time, max_skew: 30d}}\n'
+    service = routed(start_service, kafka, tmp_path / "routes.yaml", text)
+    now = int(time.time())
+    messages = [Message(body=b"%d" % number, inferred=True, creation_time=now) for number in range(20)]
+    messages[7].creation_time = now - 86_400
+
+    answers = send(service.amqp_port, topic, messages)
+
+    assert answers.pop(7) == Answer("REJECTED", "amqp:precondition-failed")
+    assert set(answers.values()) == {ACCEPTED}
+    assert {record.value() for record in kafka.records(topic)} == {b"%d" % n for n in range(20) if n != 7}
 
 
 def test_a_topic_that_is_deleted_ends_its_links(service: Service, kafka: RealKafka) -> None:

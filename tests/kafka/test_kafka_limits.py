@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from bridge.kafka import settings
 from bridge.kafka.catalog import Catalog, Topic
-from bridge.kafka.limits import SizeLimits
+from bridge.kafka.limits import Limits, TopicLimits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -33,7 +33,7 @@ class Rig:
     def __init__(self, servers: str, options: Mapping[str, str] | None = None) -> None:
         self.unknown: list[Failure] = []
         given = settings.admin(servers, {"log_level": "0", **(options or {})}, on_error=lambda *_: None)
-        self.limits = SizeLimits(given, self.unknown.append)
+        self.limits = TopicLimits(given, self.unknown.append)
 
     async def until(self, happened: Callable[[], bool]) -> None:
         while not happened():  # noqa: ASYNC110 - librdkafka has no event to wait for
@@ -69,7 +69,8 @@ def test_a_topics_limit_is_learnt(kafka: RealKafka) -> None:
         assert rig.limits.known(small) is None
         await asyncio.gather(*(rig.limits.learn(topic, BROKER) for topic in (small, usual, small)))
 
-        assert (rig.limits.known(small), rig.limits.known(usual)) == (2000, 1_048_588)
+        assert rig.limits.known(small) == Limits(2000, needs_key=False)
+        assert rig.limits.known(usual) == Limits(1_048_588, needs_key=False)
         assert rig.unknown == []
 
     run(test)
@@ -92,7 +93,7 @@ def test_an_answer_for_which_nobody_waited_serves_those_who_ask_later(
 ) -> None:
     kafka = own_kafka()
     topic = kafka.create_topic(config={"max.message.bytes": "2000"})
-    another = kafka.create_topic(config={"max.message.bytes": "3000"})
+    another = kafka.create_topic(config={"max.message.bytes": "3000", "cleanup.policy": "compact,delete"})
     [process_id] = kafka.cluster.process_ids.values()
 
     async def test() -> None:
@@ -104,10 +105,10 @@ def test_an_answer_for_which_nobody_waited_serves_those_who_ask_later(
             await rig.limits.learn(another, BROKER)
             await rig.limits.learn(topic, BROKER)
             assert rig.limits.known(another) is None
-            assert rig.limits.known(topic) == 2000  # the last known
+            assert rig.limits.known(topic) == Limits(2000, needs_key=False)  # the last known
         finally:
             os.kill(process_id, signal.SIGCONT)
-        await rig.until(lambda: rig.limits.known(another) == 3000)
+        await rig.until(lambda: rig.limits.known(another) == Limits(3000, needs_key=True))
 
         assert rig.unknown == []
 

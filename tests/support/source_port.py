@@ -148,9 +148,10 @@ class Queued:
     """One record in a producer's queue."""
 
     name: str
-    value: bytes | None
+    payload: bytes | None
     number: int
     report: Report
+    record_key: bytes | None = None
 
     def topic(self) -> str:
         """Name its topic."""
@@ -159,6 +160,14 @@ class Queued:
     def partition(self) -> int:
         """Name its partition."""
         return self.number
+
+    def key(self) -> bytes | None:
+        """Give its key."""
+        return self.record_key
+
+    def value(self) -> bytes | None:
+        """Give its value."""
+        return self.payload
 
 
 class MemoryProducer:
@@ -180,7 +189,7 @@ class MemoryProducer:
         self,
         topic: str,
         value: bytes | None,
-        _key: bytes | None,
+        key: bytes | None,
         _headers: Headers | None,
         partition: int,
         _timestamp_ms: int,
@@ -192,7 +201,7 @@ class MemoryProducer:
             return self.refusal
         if len(self.queue) >= self.capacity:
             return QUEUE_IS_FULL
-        self.queue.append(Queued(topic, value, partition, report))
+        self.queue.append(Queued(topic, value, partition, report, key))
         self.taken.append(value)
         return None
 
@@ -205,7 +214,7 @@ class MemoryProducer:
         count = len(self.queue) if count is None else count
         stored, self.queue = self.queue[:count], self.queue[count:]
         for produced in stored:
-            self.stored.add(produced.value)
+            self.stored.add(produced.payload)
             produced.report(None, produced)
 
     def fail(self, failure: Failure, index: int = 0) -> None:
@@ -270,22 +279,38 @@ class SourceRig:
         self.peer = SendingPeer()
         self.producer = MemoryProducer(capacity)
         self.unacknowledged = MemoryProducer(capacity)
+        self.alone = MemoryProducer(1 << 20)
         self.log = SourceLog()
         self.ready: list[Flushable] = []
         self.budget = ByteBudget(budget_bytes)
         self.kafka_takes = True
+        self.told_of_stored = 0
         # Usually it is the other links that have filled the queue since the credit was given.
         room = self.producer.room if sees_room else lambda: 1 << 20
         self.link = SourceLink(
             self.peer,
             policy,
-            Destination(TOPIC, self.producer, self.unacknowledged, room, to_record, PARTITIONS, partition),
-            SourceDoors(classify, self.ready.append, lambda: self.kafka_takes, self.budget),
+            Destination(
+                TOPIC,
+                self.producer,
+                self.unacknowledged,
+                room,
+                to_record,
+                PARTITIONS,
+                partition,
+                produce_alone=self.alone,
+            ),
+            SourceDoors(
+                classify, self.ready.append, lambda: self.kafka_takes, self._kafka_stored, self.budget
+            ),
             Peer(understood, REFERENCE),
             self.log,
         )
         self.peer.on_detach = self.link.close
         self.link.opened()
+
+    def _kafka_stored(self) -> None:
+        self.told_of_stored += 1
 
     def send(self, payload: bytes = b"value", *, settled: bool = False) -> int:
         """Send one message within a batch."""

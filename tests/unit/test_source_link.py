@@ -17,7 +17,7 @@ from support.source_port import (
 from bridge.model import conditions
 from bridge.model.failures import Failure, Reach
 from bridge.model.outcomes import ACCEPTED, MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
-from bridge.source.budget import MESSAGE_OVERHEAD_BYTES
+from bridge.source.budget import message_bytes
 from bridge.source.policy import SourcePolicy
 
 
@@ -53,7 +53,7 @@ def test_a_message_becomes_a_record_of_the_links_topic() -> None:
     rig.send_all(b"blue")
 
     (produced,) = rig.producer.queue
-    assert (produced.topic(), produced.value, produced.partition()) == (TOPIC, b"blue", -1)
+    assert (produced.topic(), produced.value(), produced.partition()) == (TOPIC, b"blue", -1)
 
 
 def test_a_message_is_accepted_and_settled_when_kafka_has_it_and_not_before() -> None:
@@ -74,9 +74,11 @@ def test_reports_are_answered_together_when_the_link_is_flushed() -> None:
     rig.producer.store(2)
     rig.producer.store(1)
 
+    assert rig.told_of_stored == 0
     assert rig.peer.outcomes == {}
     assert rig.ready == [rig.link]
     rig.flush()
+    assert rig.told_of_stored == 1
     assert rig.peer.count(DeliveryState.ACCEPTED) == 3
 
 
@@ -187,6 +189,39 @@ def test_an_aborted_transfer_gives_its_credit_back_and_leaves_nothing() -> None:
     assert rig.link.window.in_flight == 0
     assert rig.producer.taken == []
     assert (rig.log.drops, rig.log.refusals) == ([], [])
+
+
+# ---------------------------------------------------------------------- a batch that is refused as a whole
+
+REFUSED_BATCH = replace(TOO_LARGE, kafka_error="INVALID_RECORD", reach=Reach.BATCH)
+
+
+def test_a_record_whose_batch_was_refused_is_sent_again_alone() -> None:
+    rig = SourceRig(policy())
+    good, bad = rig.send_all(b"good@3", b"bad")
+    for _ in range(2):
+        rig.fail(REFUSED_BATCH)
+    assert rig.peer.outcomes == {}, "one of them may have been refused for the other"
+    assert [(each.value(), each.partition()) for each in rig.alone.queue] == [(b"good", 3), (b"bad", -1)]
+
+    rig.alone.store(1)
+    rig.alone.fail(REFUSED_BATCH)
+    rig.flush()
+
+    assert rig.peer.outcomes[good] == ACCEPTED
+    assert rig.peer.outcomes[bad].state is DeliveryState.REJECTED
+    assert rig.link.window.in_flight == 0
+    assert rig.budget.held_bytes == 0
+
+
+def test_a_record_that_cannot_be_sent_again_is_answered() -> None:
+    rig = SourceRig(policy())
+    (delivery,) = rig.send_all(b"1")
+    rig.alone.refusal = TIMED_OUT
+
+    rig.fail(REFUSED_BATCH)
+
+    assert rig.peer.outcomes[delivery].state is DeliveryState.REJECTED
 
 
 # ---------------------------------------------------------------------- partitions
@@ -466,14 +501,15 @@ def test_in_mode_first_a_settlement_of_the_senders_changes_nothing() -> None:
 
 
 def test_credit_follows_the_bytes_that_the_messages_take() -> None:
-    rig = SourceRig(policy(window=100), budget_bytes=131_072)
-    assert rig.peer.grants == [100]
+    budget = 8 * message_bytes(15_360)
+    rig = SourceRig(policy(window=100), budget_bytes=budget)
 
-    rig.send_all(*[b"x" * 15_360] * 100)
-    rig.store()
+    for _ in range(20):
+        rig.send_all(*[b"x" * 15_360] * rig.peer.credit)
+        assert rig.budget.held_bytes <= budget
+        rig.store()
 
-    assert rig.link.window.limit == 8, "8 messages of 15 KiB and 1 KiB besides"
-    assert rig.peer.credit == 8
+    assert rig.link.window.limit == rig.peer.credit == 8
 
 
 def test_credit_is_not_more_than_the_producers_queue_takes() -> None:
@@ -515,12 +551,12 @@ def test_a_settled_sender_gets_credit_while_kafka_is_away() -> None:
 def test_what_is_held_is_counted_until_kafka_answers_even_after_the_link() -> None:
     rig = SourceRig(policy())
     rig.send_all(b"x" * 1000, b"y" * 500)
-    assert rig.budget.held_bytes == 2 * MESSAGE_OVERHEAD_BYTES + 1500
+    assert rig.budget.held_bytes == message_bytes(1000) + message_bytes(500)
 
     rig.store(1)
-    assert rig.budget.held_bytes == MESSAGE_OVERHEAD_BYTES + 500
+    assert rig.budget.held_bytes == message_bytes(500)
     rig.detach()
-    assert rig.budget.held_bytes == MESSAGE_OVERHEAD_BYTES + 500
+    assert rig.budget.held_bytes == message_bytes(500)
     rig.producer.store()
     assert rig.budget.held_bytes == 0
 
@@ -557,7 +593,7 @@ def test_a_partition_that_was_there_is_gone_with_its_topic(partition: int, *, en
     (delivery,) = rig.send_all(b"1@%d" % partition)
 
     rig.fail(
-        replace(TOO_LARGE, kafka_error="_UNKNOWN_PARTITION", condition=conditions.INVALID_FIELD),
+        replace(TOO_LARGE, reach=Reach.PARTITION, condition=conditions.INVALID_FIELD),
     )
 
     if ends:
