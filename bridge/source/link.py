@@ -76,6 +76,8 @@ class SourceLink:
         self._arrived_bytes = 0
         self._freed_bytes = 0
         """What came since the last batch, what was answered since the last flush; overheads included."""
+        self._length = self._size = -1
+        """The last message's length, and what it takes: messages of one link are often alike."""
         self._settlement = Settlement(port, self.window, settles_first=self._settles_first)
 
     def _goes_to(self, destination: Destination) -> None:
@@ -101,7 +103,12 @@ class SourceLink:
         window = self.window
         window.granted -= 1
         window.in_flight += 1
-        size = message_bytes(len(payload))
+        length = len(payload)
+        if length == self._length:
+            size = self._size
+        else:
+            self._length = length
+            size = self._size = message_bytes(length)
         self._arrived += 1
         self._arrived_bytes += size
         if not self._settles_first and not settled:
@@ -342,16 +349,10 @@ class SourceLink:
 
     def _ends_link(self, failure: Failure, place: Place) -> bool:
         """Detach where a failure is not the message's but the link's: nothing it sends can be stored."""
-        # To librdkafka a topic that is deleted has no partitions, at first.
-        vanished = failure.reach is Reach.PARTITION and (place.partition or 0) < self._partitions
-        if failure.reach is Reach.TOPIC or vanished:
-            name = conditions.RESOURCE_DELETED
-        elif failure.reach is Reach.OWNER:
-            name = conditions.LINK_STOLEN
-        else:
-            return False
-        self._port.detach(outcomes.condition(failure, place, name))
-        return True
+        condition = outcomes.for_link(failure, place, self._partitions)
+        if condition is not None:
+            self._port.detach(condition)
+        return condition is not None
 
     def _refuse(self, delivery: Delivery, size: int, settled: bool, outcome: Outcome) -> None:  # noqa: FBT001 - positional: the hot path
         self._freed_bytes += size

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from bridge.model import conditions, dialect
 from bridge.model.conditions import Condition
-from bridge.model.failures import Failure, Stored
+from bridge.model.failures import Failure, Reach, Stored
 from bridge.model.outcomes import MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
 
 if TYPE_CHECKING:
@@ -72,6 +72,20 @@ def for_failure(failure: Failure, understood_by_peer: frozenset[DeliveryState], 
     # Clients do not retry most conditions; internal-error they do.
     name = conditions.INTERNAL_ERROR if failure.retriable else failure.condition
     return rejected(condition(failure, place, name))
+
+
+def for_link(failure: Failure, place: Place, partitions: int) -> Condition | None:
+    """Say why a link ends with a failure that all of its messages will meet; None if they will not.
+
+    `partitions` is how many the topic had when the link was attached.
+    """
+    # To librdkafka a topic that is deleted has no partitions, at first.
+    vanished = failure.reach is Reach.PARTITION and (place.partition or 0) < partitions
+    if failure.reach is Reach.TOPIC or vanished:
+        return condition(failure, place, conditions.RESOURCE_DELETED)
+    if failure.reach is Reach.OWNER:
+        return condition(failure, place, conditions.LINK_STOLEN)
+    return None
 
 
 def condition(
