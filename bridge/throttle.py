@@ -25,7 +25,7 @@ class Throttle:
         self._budget = budget
         self._listener = listener
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
         self._arrived_bytes = 0
         """What had arrived of messages that are not whole, at the last check."""
         budget.watch(self._exceeded, self._relieved)
@@ -37,15 +37,10 @@ class Throttle:
 
     def _exceeded(self) -> None:
         events.memory_budget_exceeded(self._budget.held_bytes, self._budget.total_bytes)
-        # Connections that have input at this very moment read one piece of it; the others are stopped soon,
-        # not from within a connection's own batch of events.
-        self._listener.reading_stopped = True
-        self._loop.call_soon(self._stop)
-
-    def _stop(self) -> None:
-        if self._budget.exceeded:
-            self._listener.stop_reading()
-            self._check()
+        # At once: in this very turn of the loop hundreds of sockets may have a piece of input each.
+        self._listener.stop_reading()
+        if self._timer is None:
+            self._timer = self._loop.call_soon(self._check)
 
     def _check(self) -> None:
         self._timer = None

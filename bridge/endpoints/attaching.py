@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from bridge.addressing import AddressError
 from bridge.amqp.links import IncomingLink
 from bridge.config.routes import changed
-from bridge.endpoints.contract import SHUTTING_DOWN
+from bridge.endpoints.contract import SHUTTING_DOWN, reference
 from bridge.endpoints.sinks import SinkEndpoints
 from bridge.endpoints.sources import SourceEndpoints
 from bridge.model import conditions
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from bridge.endpoints.contract import KafkaClients
     from bridge.kafka.settings import ErrorSink
     from bridge.source.budget import ByteBudget
+
+
+RETRIABLE: Final = frozenset({conditions.INTERNAL_ERROR, conditions.LINK_DETACH_FORCED})
+"""Conditions of attaches that may be answered otherwise later, where their info does not say so."""
 
 
 class Endpoints:
@@ -97,6 +102,12 @@ class Endpoints:
 
     def _refuse(self, connection: Connection, link: AnyLink, condition: Condition) -> None:
         request = link.request
+        info = {
+            "retriable": condition.name in RETRIABLE,
+            "reference": reference(connection, request),
+            **condition.info,
+        }
+        condition = replace(condition, info=info)
         events.link_refused(connection.connection_id, request.link_name, request.address, condition)
         link.refuse(condition)
 

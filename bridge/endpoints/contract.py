@@ -10,10 +10,12 @@ from bridge.model import conditions
 from bridge.model.conditions import Condition
 
 if TYPE_CHECKING:
+    from bridge.amqp.listener import Connection
     from bridge.kafka.availability import KafkaAvailability
     from bridge.kafka.catalog import Catalog
     from bridge.kafka.pool import ProducerPool
     from bridge.kafka.producers import ReportPump
+    from bridge.model.links import AttachRequest
 
 SHUTTING_DOWN: Final = Condition(conditions.LINK_DETACH_FORCED, "the bridge is shutting down; connect again")
 ROUTE_CHANGED: Final = Condition(
@@ -30,6 +32,11 @@ class KafkaClients:
     pump: ReportPump
     catalog: Catalog
     availability: KafkaAvailability
+
+
+def reference(connection: Connection, request: AttachRequest) -> str:
+    """Name a link to its peer as the log does."""
+    return f"connection {connection.connection_id}, link {request.link_name}"
 
 
 def now_ms() -> int:

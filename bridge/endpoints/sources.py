@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bridge import addressing
-from bridge.endpoints.contract import ROUTE_CHANGED, SHUTTING_DOWN
+from bridge.endpoints.contract import ROUTE_CHANGED, SHUTTING_DOWN, reference
 from bridge.endpoints.deduplicating import DeduplicatingLinks
 from bridge.endpoints.destinations import Attachment, DestinationFinder
-from bridge.kafka import deduplication
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure
 from bridge.observability.links import SourceReporter
@@ -57,7 +56,7 @@ class SourceEndpoints:
         self._finder = DestinationFinder(settings, clients, routes)
         self._deduplicating = DeduplicatingLinks(settings, clients.bootstrap_servers, routes, on_kafka_error)
         self._doors = SourceDoors(
-            deduplication.classify,
+            clients.pool.classify,
             clients.pump.ready,
             lambda: clients.availability.available,
             clients.availability.stored,
@@ -80,7 +79,7 @@ class SourceEndpoints:
             if routes is not self._finder.routes:  # they were replaced while Kafka was asked
                 return await self.attach(connection, link)
         if isinstance(found, Failure):
-            place = Place(topic or "", _reference(connection, request))
+            place = Place(topic or "", reference(connection, request))
             found = outcomes.condition(found, place, description=f"topic {topic!r}: {found.description}")
         if isinstance(found, Attachment) and found.route.deduplication is not None:
             return await self._attach_deduplicating(connection, link, topic, found)
@@ -99,12 +98,11 @@ class SourceEndpoints:
         """Open a link with a producer and a ledger of its own; it gets credit when the ledger is read."""
         request, wanted = link.request, found.route.deduplication
         assert wanted is not None  # noqa: S101 - its caller looked
-        place = Place(found.destination.topic, _reference(connection, request))
+        place = Place(found.destination.topic, reference(connection, request))
         routes = self._finder.routes
         own = await self._deduplicating.open(request, found.destination, wanted)
         if isinstance(own, Failure):
-            name = own.condition if not own.retriable else None
-            return outcomes.condition(own, place, name)
+            return outcomes.condition(own, place)
         if self._stopping or link.ended or routes is not self._finder.routes:
             own.close()
             return SHUTTING_DOWN if self._stopping else ROUTE_CHANGED
@@ -151,7 +149,7 @@ class SourceEndpoints:
         name = ANONYMOUS if found is None else found.destination.topic
         reporter = SourceReporter(connection.connection_id, request.link_name, name, self._loop)
         policy = self._policy(request, route)
-        peer = Peer(self._understood(request, route), _reference(connection, request))
+        peer = Peer(self._understood(request, route), reference(connection, request))
         if found is None:
             machine: SourceLink = AnonymousSourceLink(link, policy, self._finder, self._doors, peer, reporter)
         else:
@@ -196,8 +194,3 @@ class SourceEndpoints:
         if available:
             for link in list(self._links):
                 link.credit_may_flow()
-
-
-def _reference(connection: Connection, request: AttachRequest) -> str:
-    """Name a link to its peer as the log does."""
-    return f"connection {connection.connection_id}, link {request.link_name}"

@@ -2,7 +2,8 @@
 
 The question goes to any broker that is connected: one that needs the controller would have no answer
 while that is away, when Kafka works all the same. It is put by a consumer that joins no group, since a
-consumer's question never creates a topic.
+consumer's question never creates a topic. A consumer serves one call at a time: whoever calls it, even to
+poll, waits for the question that it has under way. So each question has one for itself while it lasts.
 
 That a topic exists is a condition for a link, how much it takes is not: see `limits`.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from bridge.kafka.settings import Options
 
 QUESTIONS_AT_A_TIME: Final = 8
-"""How many topics are asked for at a time; one that does not answer should not hold the others up."""
+"""How many topics are asked for at a time; one that does not answer should not hold the others up.
+No more than so many consumers are made, and one to see whether a broker answers."""
 ALWAYS_THERE: Final = "__consumer_offsets"
 """Asked for to see whether a broker answers; whatever it answers will do."""
 REMEMBERED_SECONDS: Final = 30.0
@@ -64,8 +67,9 @@ class Catalog:
         timeout_ms: int,
         on_limit_unknown: Callable[[Failure], None] = lambda _: None,
     ) -> None:
+        self._options = {**options, "group.id": "catalog", "allow.auto.create.topics": False}
         try:
-            self._client = Consumer({**options, "group.id": "catalog", "allow.auto.create.topics": False})
+            self._idle = [Consumer(self._options)]
         except KafkaException as error:
             raise ValueError(f"librdkafka refuses the options: {error}") from error
         self._limits = TopicLimits(options, on_limit_unknown)
@@ -94,7 +98,8 @@ class Catalog:
 
     def poll(self) -> None:
         """Serve errors and logs."""
-        self._client.poll(0)
+        for consumer in self._idle:
+            consumer.poll(0)
         self._limits.poll()
 
     async def reachable(self, seconds: float) -> bool:
@@ -152,4 +157,18 @@ class Catalog:
         return len(topic.partitions), answered_by
 
     async def _metadata(self, topic: str, seconds: float) -> ClusterMetadata:
-        return await questions.ask(lambda: self._client.list_topics(topic, seconds))
+        consumer = self._idle.pop() if self._idle else Consumer(self._options)
+        try:
+            return await questions.ask(partial(self._put, consumer, topic, seconds))
+        except RuntimeError:  # there was no thread
+            if consumer not in self._idle:
+                self._idle.append(consumer)
+            raise
+
+    def _put(self, consumer: Consumer, topic: str, seconds: float) -> ClusterMetadata:
+        """Put the question; the consumer is idle when it is through, and not when nobody waits any more."""
+        try:
+            metadata: ClusterMetadata = consumer.list_topics(topic, seconds)
+            return metadata
+        finally:
+            self._idle.append(consumer)

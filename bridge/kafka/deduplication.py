@@ -71,11 +71,6 @@ _CLOSED: Final = Failure(
 )
 
 
-def classify(error: object) -> Failure:
-    """Read the error of a report: a Failure already."""
-    return error if isinstance(error, Failure) else failures.classify_report(error)
-
-
 class DeduplicatingProducers:
     """The producers of all links that ask for deduplication, and the ledger that they share."""
 
@@ -105,7 +100,7 @@ class DeduplicatingProducers:
                 -1,
                 f"{self._settings.links_max} links with deduplication are attached here, no more are allowed",
                 conditions.RESOURCE_LIMIT_EXCEEDED,
-                retriable=True,
+                retriable=False,
                 stored=Stored.NO,
             )
         former = self._producers.get(ledger.writer)

@@ -32,6 +32,10 @@ QUEUE_FULL: Final = Failure(
     retriable=True,
     stored=Stored.NO,
 )
+ENDED: Final = "_FATAL"
+"""What a producer says that takes nothing any more."""
+GIVEN_UP: Final = "_PURGE_QUEUE"
+"""What it says of the records that it had not sent."""
 
 
 def classify(error: KafkaError) -> Failure:
@@ -73,6 +77,23 @@ def classify_exception(error: BaseException) -> Failure:
         kafka_code=-1,
         description=f"the record could not be handed to Kafka: {type(error).__name__}",
         condition=conditions.INTERNAL_ERROR,
+        retriable=False,
+        stored=Stored.NO,
+    )
+
+
+def classify_end(name: str, description: str) -> Failure | None:
+    """Read the error for which a producer takes nothing any more, by its name and text.
+
+    Gives None where the next producer may well take what this one did not.
+    """
+    if name not in PERMANENT:
+        return None
+    return Failure(
+        kafka_error=name,
+        kafka_code=getattr(KafkaError, name),
+        description=f"Kafka: {description} ({name})",
+        condition=PERMANENT[name],
         retriable=False,
         stored=Stored.NO,
     )

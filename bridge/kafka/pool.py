@@ -7,7 +7,8 @@ first needed. They are kept, since an idle one costs little more than its thread
 the batch before it is compressed, since nobody knows before how small it will become.
 
 A producer that fails for good is replaced, at once at first, then after growing pauses: what it may not do
-(a cluster that grants no idempotent writes, say) the next one may not do either.
+(a cluster that grants no idempotent writes, say) the next one may not do either. Records are then refused
+for that very reason.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from bridge.kafka import settings
+from bridge.kafka import failures, settings
 from bridge.kafka.producers import SharedProducer
+from bridge.model.failures import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,6 +89,16 @@ class ProducerPool:
         self._on_rebuilt = on_rebuilt
         self._producers: dict[tuple[Acks, int | None], SharedProducer] = {}
         self._usual_batch_bytes: dict[Acks, int] = {}
+        self._refusal: Failure | None = None
+        """Why a producer was replaced the last time, if that is what its successor will say, too."""
+
+    def classify(self, error: object) -> Failure:
+        """Read the error of a report. It may be a Failure already: of a producer that is not of the pool.
+
+        What a producer gives up when it is replaced has the reason for that, where it is one that lasts.
+        """
+        failure = error if isinstance(error, Failure) else failures.classify_report(error)
+        return self._refusal or failure if failure.kafka_error == failures.GIVEN_UP else failure
 
     def get(self, acks: Acks, topic_limit_bytes: int | None = None) -> SharedProducer:
         """Give the producer for a topic that takes batches of so many bytes; None where that is unknown.
@@ -120,6 +132,7 @@ class ProducerPool:
         def on_error(client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001 - ErrorSink
             self._on_error(client, name, description, fatal)
             if fatal:
+                self._refusal = producer.refusal = failures.classify_end(name, description)
                 rebuilding.begin()
 
         options = settings.producer(

@@ -50,6 +50,8 @@ class SharedProducer:
         self._wake = wake
         self._former: list[Producer] = []
         self._queue_records = settings.queue_records(options)
+        self.refusal: Failure | None = None
+        """Why it takes nothing any more, if that is what the next one will say, too."""
         self.awake = False
         """Whether anything is outstanding, as far as was seen when its reports were last served."""
         self._producer = self._make()
@@ -93,7 +95,8 @@ class SharedProducer:
             else:
                 self._produce(topic, value, key, partition, report, None, timestamp_ms, headers)  # type: ignore[arg-type] # lists are invariant; the client takes bytes
         except (BufferError, KafkaException, TypeError, ValueError) as error:
-            return failures.classify_exception(error)
+            failure = failures.classify_exception(error)
+            return self.refusal or failure if failure.kafka_error == failures.ENDED else failure
         return None
 
     def poll(self) -> None:

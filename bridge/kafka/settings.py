@@ -27,9 +27,10 @@ QUEUE_BYTES: Final = 268_435_456
 """How much a producer's queue holds, unless it is said."""
 BATCH_BYTES: Final = 1_000_000
 """librdkafka's own `batch.size`."""
-QUEUE_RECORDS_MAX: Final = 500_000
 WAITING_RECORD_BYTES: Final = 512
-"""What a record takes in a queue beside its value; a queue of empty ones is bounded by that."""
+"""What a record takes in a queue beside its value: a queue of small ones is bounded by that."""
+QUEUE_RECORDS_MIN: Final = 4096
+QUEUE_RECORDS_MAX: Final = 500_000
 ADMIN_RECONNECT_MS: Final = 1000
 """That a broker is back should be seen soon: readiness and credit wait for it."""
 
@@ -62,10 +63,10 @@ def producer(
 ) -> Options:
     """Options of a shared producer; `acks` is "all", "1" or "0".
 
-    `queue_bytes` bounds the values (not the keys and headers) of all records that it holds; it is raised
-    to what the largest message needs, which otherwise would wait for room for ever. `batch_max_bytes`
-    bounds a batch of several records, with its overhead and before it is compressed; a record that is
-    larger is a batch of its own.
+    `queue_bytes` bounds the values (not the keys and headers) of all records that it holds, and their number
+    accordingly; it is raised to what the largest message needs, which otherwise would wait for room for
+    ever. `batch_max_bytes` bounds a batch of several records, with its overhead and before it is compressed;
+    a record that is larger is a batch of its own.
     """
     record_max_bytes = message_max_bytes + RECORD_OVERHEAD_BYTES
     owned: Options = {
@@ -86,7 +87,9 @@ def producer(
         # librdkafka's own default does not agree with the Java clients.
         "partitioner": "murmur2_random",
         "linger.ms": 2,
-        "queue.buffering.max.messages": min(QUEUE_RECORDS_MAX, max(1, queue_bytes // WAITING_RECORD_BYTES)),
+        "queue.buffering.max.messages": max(
+            QUEUE_RECORDS_MIN, min(queue_bytes // WAITING_RECORD_BYTES, QUEUE_RECORDS_MAX)
+        ),
         QUEUE_OPTION: -(-max(queue_bytes, record_max_bytes) // 1024),
         # How long an unknown topic or partition is waited for: a new topic's metadata spreads
         # in that time, and a sender to a missing one should not wait for half a minute.

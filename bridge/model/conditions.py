@@ -26,7 +26,6 @@ INVALID_FIELD: Final = "amqp:invalid-field"
 NOT_IMPLEMENTED: Final = "amqp:not-implemented"
 PRECONDITION_FAILED: Final = "amqp:precondition-failed"
 RESOURCE_DELETED: Final = "amqp:resource-deleted"
-ILLEGAL_STATE: Final = "amqp:illegal-state"
 
 CONNECTION_FORCED: Final = "amqp:connection:forced"
 CONNECTION_FRAMING_ERROR: Final = "amqp:connection:framing-error"

@@ -14,7 +14,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from bridge.model import conditions
+from bridge.model import conditions, dialect
 from bridge.model.conditions import Condition
 from bridge.model.outcomes import DeliveryState, Outcome
 from bridge.sink.demand import Demand
@@ -214,7 +214,12 @@ class SinkLink:
                 Condition(
                     failure.condition,
                     failure.description,
-                    {"kafka-error": failure.kafka_error, "kafka-code": failure.kafka_code},
+                    {
+                        "kafka-error": failure.kafka_error,
+                        "kafka-code": failure.kafka_code,
+                        "retriable": failure.retriable,
+                    },
+                    dialect.SUBSCRIBE,
                 )
             )
 

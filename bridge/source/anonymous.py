@@ -9,6 +9,7 @@ Source: OASIS Anonymous Terminus for Message Routing 1.0.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from bridge.mapping.address import read_to
@@ -16,7 +17,7 @@ from bridge.mapping.errors import MappingError
 from bridge.mapping.record import ANY_PARTITION
 from bridge.model import conditions
 from bridge.model.conditions import Condition
-from bridge.model.failures import Failure, Reach
+from bridge.model.failures import Failure, Reach, Stored
 from bridge.source import outcomes
 from bridge.source.link import SourceLink
 from bridge.source.outcomes import Place
@@ -120,7 +121,9 @@ class AnonymousSourceLink(SourceLink):
         else:
             if settled:
                 self._presettled += 1
-            self._fail(None if settled else delivery, size, found, self._nowhere(address))
+            # Kafka was asked for the topic alone: no record was made.
+            failure = replace(found, stored=Stored.NO)
+            self._fail(None if settled else delivery, size, failure, self._nowhere(address))
         return True
 
     def _answered(self) -> None:

@@ -7,17 +7,22 @@ import javaproperties
 import pytest
 import yaml
 from support.chart import CHART, Manifest, RefusedError
+from support.repository import ROOT, read
 
 import bridge
 import kubernetes_validate
 from bridge.config import load
 from bridge.config.redaction import is_secret
+from bridge.config.routes_file import load_routes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.chart import Chart
 
+    from bridge.config.routes import Routes
+
+EXAMPLE = yaml.safe_load(read("routes.example.yaml"))["routes"]
 KAFKA = {"kafka.bootstrap.servers": "kafka-0:9092,kafka-1:9092"}
 LEAST: dict[str, Any] = {"bridge": {"properties": KAFKA}}
 MOST: dict[str, Any] = {
@@ -50,6 +55,7 @@ MOST: dict[str, Any] = {
                 "valueFrom": {"secretKeyRef": {"name": "kafka-user", "key": "password"}},
             },
         ],
+        "routes": EXAMPLE,
     },
     "service": {"type": "LoadBalancer", "port": 15672, "annotations": {"example.org/a": "1"}},
     "serviceAccount": {"create": True, "name": "amqp", "annotations": {"example.org/b": "2"}},
@@ -100,8 +106,22 @@ def properties(manifests: dict[str, list[Manifest]]) -> str:
     return text
 
 
+def routes(manifests: dict[str, list[Manifest]], folder: Path) -> Routes:
+    """Load the ConfigMap's routes as the service does."""
+    file = folder / "routes.yaml"
+    file.write_text(only(manifests, "ConfigMap")["data"]["routes.yaml"], "utf-8")
+    return load_routes(file, load(None, {}))
+
+
 def with_options(options: dict[str, Any]) -> dict[str, Any]:
     return {"bridge": {"properties": {**KAFKA, **options}}}
+
+
+def with_routes(
+    *routes: dict[str, Any], options: dict[str, Any] | None = None, env: str = ""
+) -> dict[str, Any]:
+    variables = [{"name": env, "value": "routes.yaml"}] if env else []
+    return {"bridge": {"properties": {**KAFKA, **(options or {})}, "routes": [*routes], "env": variables}}
 
 
 @pytest.mark.parametrize("values", [{}, *MATRIX.values()], ids=["defaults", *MATRIX])
@@ -232,6 +252,11 @@ def test_a_secret_is_not_put_into_the_configmap(chart: Chart, key: str) -> None:
             {"bridge": {"properties": KAFKA, "env": [{"name": "BRIDGE_AMQP_PORT", "value": "1"}]}},
             "env",
         ),
+        (with_routes({"match": "a", "partitions": 3}), "partitions"),
+        (with_routes({"topic": "a"}), "match"),
+        (with_routes({"match": "a", "mapping": "json"}), "mapping"),
+        (with_routes({"match": "a"}, options={"routes.file": "routes.yaml"}), "routes.file"),
+        (with_routes({"match": "a"}, env="BRIDGE_ROUTES_FILE"), "BRIDGE_ROUTES_FILE"),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(chart: Chart, values: dict[str, Any], named: str) -> None:
@@ -240,7 +265,39 @@ def test_what_cannot_work_is_refused_by_name(chart: Chart, values: dict[str, Any
     assert named in str(refused.value)
 
 
-def test_pods_are_replaced_when_their_file_changes_and_only_then(chart: Chart) -> None:
+def test_routes_arrive_as_in_a_file_of_their_own(chart: Chart, tmp_path: Path) -> None:
+    manifests = chart.manifests(MOST)
+    written = load_routes(ROOT / "routes.example.yaml", load(None, {}))
+    arrived = routes(manifests, tmp_path)
+    assert len(arrived.rules) == len(EXAMPLE)
+    assert [rule.route for rule in arrived.rules] == [rule.route for rule in written.rules]
+    assert [rule.route.match for rule in arrived.rules] == [rule.route.match for rule in written.rules]
+    [variable] = [each for each in container(manifests)["env"] if each["name"] == "BRIDGE_ROUTES_FILE"]
+    [mount] = [each for each in container(manifests)["volumeMounts"] if each["name"] == "config"]
+    assert variable["value"] == f"{mount['mountPath']}/routes.yaml"
+
+
+@pytest.mark.parametrize("match", ["012", "0x10", "true", "null", "a.#", "*"])
+def test_a_pattern_that_yaml_could_mistake_stays_what_it_is(chart: Chart, match: str, tmp_path: Path) -> None:
+    values = with_routes({"match": match, "credit": 1_000_000})
+    [rule] = routes(chart.manifests(values), tmp_path).rules
+    assert (rule.route.match, rule.route.credit) == (match, 1_000_000)
+
+
+def test_without_routes_there_is_no_file_of_them(chart: Chart) -> None:
+    manifests = chart.manifests(LEAST)
+    assert only(manifests, "ConfigMap")["data"].keys() == {"bridge.properties"}
+    assert "env" not in container(manifests)
+
+
+def test_the_chart_knows_the_keys_of_routes_that_the_service_knows() -> None:
+    service = json.loads(read("bridge/config/routes.schema.json"))["properties"]["routes"]
+    schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
+    assert schema["definitions"]["route"] == service["items"]
+    assert schema["properties"]["bridge"]["properties"]["routes"]["maxItems"] == service["maxItems"]
+
+
+def test_pods_are_replaced_when_their_files_change_and_only_then(chart: Chart) -> None:
     def checksum(values: dict[str, Any]) -> str:
         template = only(chart.manifests(values), "Deployment")["spec"]["template"]
         value = template["metadata"]["annotations"]["checksum/config"]
@@ -249,6 +306,8 @@ def test_pods_are_replaced_when_their_file_changes_and_only_then(chart: Chart) -
 
     assert checksum(LEAST) == checksum({**LEAST, "replicaCount": 5})
     assert checksum(LEAST) != checksum(with_options({"log.level": "debug"}))
+    routed, others = with_routes({"match": "orders"}), with_routes({"match": "orders", "credit": 1})
+    assert len({checksum(LEAST), checksum(routed), checksum(others)}) == 3
 
 
 @pytest.mark.parametrize(

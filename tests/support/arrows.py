@@ -1,7 +1,7 @@
 """The arrows of a sequence diagram: read from mermaid, and seen on the wire.
 
 What passes between an AMQP client and the bridge becomes arrows frame by frame, as a client sees it; the
-frames of connections and sessions are left out. Kafka's side adds its arrows itself.
+frames of connections and sessions are left out. Kafka's side and the log add their arrows themselves.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from support.frames import Frame
 
@@ -18,7 +18,8 @@ SENDER: Final = "AMQP sender"
 RECEIVER: Final = "AMQP receiver"
 BRIDGE: Final = "Bridge"
 KAFKA: Final = "Kafka"
-_ALIASES: Final = {SENDER: "S", RECEIVER: "R", BRIDGE: "B", KAFKA: "K"}
+LOG: Final = "Log"
+_ALIASES: Final = {SENDER: "S", RECEIVER: "R", BRIDGE: "B", KAFKA: "K", LOG: "L"}
 
 _SETTLE_MODES: Final = ("unsettled", "settled", "mixed")
 _OUTCOMES: Final = {0x24: "accepted", 0x25: "rejected", 0x26: "released", 0x27: "modified"}
@@ -75,20 +76,42 @@ def write_diagram(arrows: Iterable[Arrow]) -> str:
     return "\n".join([*lines, "```"])
 
 
+class Words(NamedTuple):
+    """What a message is called, and what the arrow of its transfer says besides."""
+
+    name: str
+    besides: str = ""
+
+
+def number(payload: bytes) -> Words:
+    """Read a payload that is a number as text, perhaps with blanks around it."""
+    return Words(payload.decode().strip())
+
+
 class Trace:
     """The arrows of one link in the order in which they were seen. `client` is SENDER or RECEIVER.
 
-    Messages are called by their payload, which is a number as text.
+    `read` says what a message is called; a further frame of one that has begun has its name.
     """
 
-    def __init__(self, client: str) -> None:
+    def __init__(self, client: str, read: Callable[[bytes], Words] = number) -> None:
         self.arrows: list[Arrow] = []
         self._client = client
-        self._messages: dict[int, str] = {}
+        self._read = read
+        self._messages: dict[int, Words] = {}
+        self._begun: Words | None = None
 
     def kafka(self, label: str, *, to_kafka: bool) -> None:
         """Add an arrow between the bridge and Kafka."""
         self.arrows.append(Arrow(BRIDGE, KAFKA, label) if to_kafka else Arrow(KAFKA, BRIDGE, label))
+
+    def log(self, label: str) -> None:
+        """Add what operators are told."""
+        self.arrows.append(Arrow(BRIDGE, LOG, label))
+
+    def lost(self) -> None:
+        """Add the end of the socket."""
+        self.arrows.append(Arrow(self._client, BRIDGE, "connection lost"))
 
     def frame(self, frame: Frame) -> None:
         """Add a frame."""
@@ -106,18 +129,26 @@ class Trace:
                 drain = ", drain" if fields.get("drain") else ""
                 return f"flow (credit {int(fields['link-credit'])}{drain})"
             case "transfer":
-                self._messages[fields["delivery-id"]] = frame.payload.decode()
-                settled = "settled" if fields.get("settled") else "unsettled"
-                return f"transfer {frame.payload.decode()} ({settled})"
+                return self._transfer(frame)
             case "disposition":
-                first = self._messages[fields["first"]]
-                last = self._messages[fields.get("last", fields["first"])]
+                first = self._messages[fields["first"]].name
+                last = self._messages[fields.get("last", fields["first"])].name
                 numbers = first if first == last else f"{first}-{last}"
                 return f"disposition {numbers} ({_disposition(frame)})"
             case "detach":
                 return f"detach ({frame.condition})" if frame.condition else "detach"
             case _:
                 return f"{frame.name} {fields}"
+
+    def _transfer(self, frame: Frame) -> str:
+        fields = frame.fields
+        words = self._begun or self._read(frame.payload)
+        if self._begun is None:
+            self._messages[fields["delivery-id"]] = words
+        self._begun = words if fields.get("more") else None
+        settled = "settled" if fields.get("settled") else "unsettled"
+        more = ", more to come" if fields.get("more") else ""
+        return f"transfer {words.name}{words.besides} ({settled}{more})"
 
 
 def _modes(frame: Frame) -> str:

@@ -92,8 +92,14 @@ class Setup:
         self.connection = Connection(self.listener, 1)
         self.connection.connection_made(self.wire)
 
+    def another(self, number: int) -> tuple[Wire, Connection]:
+        """Make one more connection."""
+        wire, connection = Wire(), Connection(self.listener, number)
+        connection.connection_made(wire)
+        return wire, connection
+
     def _attach(self, connection: Connection, link: AnyLink) -> None:
-        assert connection is self.connection
+        assert connection in self.listener.connections
         assert isinstance(link, IncomingLink)
         self.links.append(link)
         link.open(Incoming(), 1_000)
@@ -312,13 +318,38 @@ def test_one_peer_may_finish_the_message_that_it_is_in_the_middle_of() -> None:
         setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
         setup.listener.stop_reading()
         assert not setup.wire.reads()
-        setup.listener.finish_one_message()
+        setup.listener.finish_one_message(another=False)
         assert setup.wire.reads()
         setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
         assert setup.wire.reads()
         setup.connection.data_received(make_transfer(0, b"x" * 100))
         assert not setup.wire.reads(), "the message is whole"
-        setup.listener.finish_one_message()
+        setup.listener.finish_one_message(another=False)
         assert not setup.wire.reads(), "there is none to finish"
+
+    on_a_loop(test)
+
+
+def test_peers_that_send_no_more_of_their_messages_give_way_to_the_next_in_turn() -> None:
+    async def test(setup: Setup) -> None:
+        peers = [(setup.wire, setup.connection), *(setup.another(number) for number in (2, 3))]
+        for _, connection in peers:
+            connection.data_received(make_opening())
+            connection.data_received(make_transfer(0, b"x" * 100, more=True))
+        setup.listener.stop_reading()
+
+        def readers(*, another: bool) -> list[int]:
+            setup.listener.finish_one_message(another=another)
+            alive = [peer for peer in peers if peer[1] in setup.listener.connections]
+            return [connection.connection_id for wire, connection in alive if wire.reads()]
+
+        assert readers(another=True) == [1]
+        assert readers(another=False) == [1], "something came of it: it goes on"
+        assert [readers(another=True) for _ in range(3)] == [[2], [3], [1]]
+        setup.connection.connection_lost(None)
+        assert readers(another=False) == [2], "it is gone, whatever came last"
+        for _, connection in peers[1:]:
+            connection.connection_lost(None)
+        assert readers(another=False) == []
 
     on_a_loop(test)

@@ -229,6 +229,20 @@ def test_another_exception_is_a_defect_that_no_repetition_cures(raised: Exceptio
     assert "bad header" not in failure.description  # it could quote a message
 
 
+def test_why_a_producer_ended_is_told_only_if_it_is_for_good() -> None:
+    denied = failures.classify_end("CLUSTER_AUTHORIZATION_FAILED", "no idempotent writes")
+
+    assert denied is not None
+    assert (denied.condition, denied.retriable, denied.stored) == (
+        conditions.UNAUTHORIZED_ACCESS,
+        False,
+        Stored.NO,
+    )
+    assert denied.kafka_code == KafkaError.CLUSTER_AUTHORIZATION_FAILED
+    assert "no idempotent writes" in denied.description
+    assert failures.classify_end("OUT_OF_ORDER_SEQUENCE_NUMBER", "lost track") is None
+
+
 def test_a_report_has_an_error_or_is_a_defect() -> None:
     assert failures.classify_report(error("_MSG_TIMED_OUT")) == failures.classify(error("_MSG_TIMED_OUT"))
     assert not failures.classify_report("no error at all").retriable

@@ -125,6 +125,25 @@ def test_a_producer_that_fails_again_and_again_is_replaced_at_once_only_at_first
     assert told == [("_TRANSPORT", False), (name, True), (name, True), (name, True)]
 
 
+def test_what_a_producer_gives_up_has_the_reason_for_that_if_it_lasts() -> None:
+    def test(pool: ProducerPool) -> None:
+        says = pool.get("all")._options["error_cb"]  # noqa: SLF001 - no broker is there that could make it say so
+        given_up = KafkaError(KafkaError._PURGE_QUEUE)  # noqa: SLF001 - librdkafka's own name
+        timed_out = KafkaError(KafkaError._MSG_TIMED_OUT)  # noqa: SLF001 - the same
+        assert pool.classify(given_up).retriable
+
+        says(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no idempotent writes", fatal=True))
+        denied = pool.classify(given_up)
+        assert (denied.kafka_error, denied.retriable) == ("CLUSTER_AUTHORIZATION_FAILED", False)
+        assert pool.classify(denied) is denied
+        assert pool.classify(timed_out).retriable
+
+        says(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "lost track", fatal=True))
+        assert pool.classify(given_up).retriable
+
+    with_pool(test)
+
+
 @pytest.mark.parametrize(
     "given",
     [

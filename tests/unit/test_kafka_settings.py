@@ -99,6 +99,11 @@ def test_the_queue_holds_what_it_is_told_and_at_least_the_largest_message() -> N
     assert options_of(queue_bytes=10 << 20)["queue.buffering.max.kbytes"] == 10 << 10
     largest = options_of()["message.max.bytes"]
     assert options_of(queue_bytes=1)["queue.buffering.max.kbytes"] * 1024 >= largest
+    assert [settings.queue_records(options_of(queue_bytes=n << 20)) for n in (0, 48, 4096)] == [
+        settings.QUEUE_RECORDS_MIN,
+        98_304,
+        settings.QUEUE_RECORDS_MAX,
+    ]
     set_by_operators = {"queue.buffering.max.kbytes": "5", "queue.buffering.max.messages": "7"}
     assert options_of(pass_through=set_by_operators)["queue.buffering.max.kbytes"] == "5"
     assert settings.queue_records(options_of(pass_through=set_by_operators)) == 7

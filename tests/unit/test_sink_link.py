@@ -683,4 +683,8 @@ def test_a_consumer_that_cannot_go_on_ends_the_link_with_its_reason() -> None:
     assert rig.log.failures == [failure]
     assert rig.peer.condition is not None
     assert rig.peer.condition.name == conditions.UNAUTHORIZED_ACCESS
-    assert rig.peer.condition.info == {"kafka-error": "GROUP_AUTHORIZATION_FAILED", "kafka-code": 30}
+    assert rig.peer.condition.info == {
+        "kafka-error": "GROUP_AUTHORIZATION_FAILED",
+        "kafka-code": 30,
+        "retriable": False,
+    }

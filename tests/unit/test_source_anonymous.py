@@ -21,7 +21,14 @@ from bridge.source.ports import Destination, Flushable, Peer, SourceDoors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-AWAY = Failure("_TRANSPORT", -195, "no broker", conditions.INTERNAL_ERROR, retriable=True, stored=Stored.NO)
+AWAY = Failure(
+    "LEADER_NOT_AVAILABLE",
+    5,
+    "no leader",
+    conditions.INTERNAL_ERROR,
+    retriable=True,
+    stored=Stored.PERHAPS,  # as of a record; what was asked for a topic alone is not stored
+)
 GONE = Failure(
     "UNKNOWN_TOPIC_OR_PART",
     3,

@@ -2,10 +2,49 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.source.budget import FIRST_SHARE_BYTES, MESSAGE_OVERHEAD_BYTES, ByteBudget
+from bridge.source.budget import (
+    BUFFER_BYTES_MAX,
+    FIRST_SHARE_BYTES,
+    MESSAGE_OVERHEAD_BYTES,
+    ByteBudget,
+    Share,
+    message_bytes,
+)
 
 MIB = 1 << 20
 FIRST_MESSAGES = FIRST_SHARE_BYTES // MESSAGE_OVERHEAD_BYTES
+
+
+def share_of(budget: ByteBudget) -> Share:
+    """Open a share that knows how small its messages are."""
+    share = budget.share()
+    share.learn(1, MESSAGE_OVERHEAD_BYTES)
+    return share
+
+
+@pytest.mark.parametrize(
+    ("payload_bytes", "buffer_bytes"),
+    [(0, 1), (1, 2), (10_000, 16_384), (60_000, 65_536), (65_536, 65_536), (1 << 20, 65_536)],
+)
+def test_a_message_is_there_twice_once_in_a_buffer_of_a_power_of_two(
+    payload_bytes: int, buffer_bytes: int
+) -> None:
+    assert message_bytes(payload_bytes) == payload_bytes + buffer_bytes + MESSAGE_OVERHEAD_BYTES
+
+
+def test_the_more_links_there_are_the_fewer_messages_of_unknown_size_each_begins_with() -> None:
+    budget = ByteBudget(64 * MIB)
+    first, second, *others = [budget.share() for _ in range(500)]
+
+    large = 64 * MIB // BUFFER_BYTES_MAX
+    assert first.fit(1000) == large // 500
+    for share in others:
+        share.close()
+        share.close()
+    assert second.fit(1000) == FIRST_MESSAGES, "what is over is over once"
+    first.learn(2, 2 * MESSAGE_OVERHEAD_BYTES)
+    assert first.fit(1000) == FIRST_MESSAGES, "its messages are small"
+    assert ByteBudget(1).share().fit(1000) == 1
 
 
 def test_a_budget_of_nothing_is_refused() -> None:
@@ -14,9 +53,9 @@ def test_a_budget_of_nothing_is_refused() -> None:
 
 
 def test_a_share_begins_small_and_doubles_up_to_the_window() -> None:
-    share = ByteBudget(64 * MIB).share()
+    share = share_of(ByteBudget(64 * MIB))
 
-    assert [share.fit(1000) for _ in range(5)] == [128, 256, 512, 1000, 1000]
+    assert [share.fit(1000) for _ in range(5)] == [102, 204, 409, 819, 1000]
 
 
 def test_a_window_that_is_small_is_there_at_once() -> None:
@@ -27,12 +66,12 @@ def test_a_window_that_is_small_is_there_at_once() -> None:
 
 
 def test_larger_messages_narrow_the_window_at_once_and_smaller_ones_widen_it_slowly() -> None:
-    share = ByteBudget(MIB).share()
+    share = share_of(ByteBudget(MIB))
     share.fit(100)
 
     share.learn(2, 2 * 65_536)
-    assert share.fit(100) == 3, "twice the 102,400 bytes of before, as they were used up"
-    assert share.fit(100) == 6
+    assert share.fit(100) == 3, "twice the 128,000 bytes of before, as they were used up"
+    assert share.fit(100) == 7
 
     limits = []
     for _ in range(40):
@@ -45,7 +84,7 @@ def test_larger_messages_narrow_the_window_at_once_and_smaller_ones_widen_it_slo
 
 def test_the_reservations_of_all_links_stay_within_the_budget() -> None:
     budget = ByteBudget(MIB)
-    shares = [budget.share() for _ in range(5000)]
+    shares = [share_of(budget) for _ in range(5000)]
 
     limits = [share.fit(1000) for share in shares]
 
@@ -56,7 +95,7 @@ def test_the_reservations_of_all_links_stay_within_the_budget() -> None:
 
 def test_what_a_link_leaves_is_there_for_the_others() -> None:
     budget = ByteBudget(FIRST_SHARE_BYTES)
-    first, second = budget.share(), budget.share()
+    first, second = share_of(budget), share_of(budget)
     assert (first.fit(1000), second.fit(1000)) == (FIRST_MESSAGES, 1)
 
     first.close()

@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import pytest
 from confluent_kafka import KafkaError
 from proton import Delivery, Link
 from support.arrows import BRIDGE, KAFKA, SENDER, Arrow, DiagramError, read_diagram, write_diagram
-from support.scenarios import Scenario, SinkStage, SourceStage
+from support.routed_stages import AnonymousStage, DeduplicatingStage
+from support.sink_stage import SinkStage
+from support.source_stage import SourceStage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from support.scenarios import Scenario
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "sequence-diagrams"
 SCENARIOS: Final[dict[str, Scenario]] = {}
 
 
-def source(play: Callable[[SourceStage], None]) -> Callable[[SourceStage], None]:
-    """Register a scenario with a sender, under the name of its diagram."""
+LISTED: Final = ("amqp:released:list", "amqp:modified:list")
+"""The outcomes that a source lists which understands all of them."""
 
-    def run() -> list[Arrow]:
-        stage = SourceStage()
-        with stage.pair:
-            play(stage)
-        return stage.trace.arrows
+Stage = TypeVar("Stage", SourceStage, AnonymousStage, DeduplicatingStage)
 
-    SCENARIOS[play.__name__.replace("_", "-")] = run
-    return play
+
+def source_on(stage_of: type[Stage]) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
+    """Register a scenario with a sender on such a stage, under the name of its diagram."""
+
+    def register(play: Callable[[Stage], None]) -> Callable[[Stage], None]:
+        def run() -> list[Arrow]:
+            stage = stage_of()
+            with stage:
+                play(stage)
+            return stage.trace.arrows
+
+        SCENARIOS[play.__name__.replace("_", "-")] = run
+        return play
+
+    return register
+
+
+source: Final = source_on(SourceStage)
 
 
 def sink(play: Callable[[SinkStage], None]) -> Callable[[SinkStage], None]:
@@ -63,18 +79,6 @@ def sender_unsettled(stage: SourceStage) -> None:
 
 
 @source
-def sender_rejected(stage: SourceStage) -> None:
-    stage.attach(Link.SND_UNSETTLED, Link.RCV_FIRST, "amqp:released:list", "amqp:modified:list")
-    stage.send(1, 2, 3)
-    stage.fail(1, KafkaError.MSG_SIZE_TOO_LARGE)
-    stage.fail(2, KafkaError._MSG_TIMED_OUT)  # noqa: SLF001 - librdkafka's local codes begin so
-    stage.acknowledge(3)
-    stage.send(2)
-    stage.acknowledge(2)
-    stage.detach()
-
-
-@source
 def sender_mixed(stage: SourceStage) -> None:
     stage.attach(Link.SND_MIXED)
     stage.send(1)
@@ -90,6 +94,122 @@ def sender_second(stage: SourceStage) -> None:
     stage.send(1, 2)
     stage.acknowledge(1, 2)
     stage.settle(1, 2)
+    stage.detach()
+
+
+@source
+def sender_second_lost(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED, Link.RCV_SECOND)
+    stage.send(1, 2, 3)
+    stage.acknowledge(1, 2)
+    stage.settle(1)
+    stage.lose_connection()
+    stage.acknowledge(3)
+
+
+@source
+def sender_rejected(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED, Link.RCV_FIRST, *LISTED)
+    stage.send(1, 2)
+    stage.fail(KafkaError.MSG_SIZE_TOO_LARGE, 1, 2)
+    stage.fail(KafkaError.MSG_SIZE_TOO_LARGE, 1)
+    stage.acknowledge(2)
+    stage.detach()
+
+
+@source
+def sender_rejected_retriable(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.send(1)
+    stage.fail(KafkaError._MSG_TIMED_OUT, 1)  # noqa: SLF001 - librdkafka's local codes begin so
+    stage.send(1)
+    stage.acknowledge(1)
+    stage.detach()
+
+
+@source
+def sender_released(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED, Link.RCV_FIRST, *LISTED)
+    stage.producer_fails(failed=True)
+    stage.send(1)
+    stage.producer_fails(failed=False)
+    stage.send(1)
+    stage.acknowledge(1)
+    stage.detach()
+
+
+@source
+def sender_modified(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED, Link.RCV_FIRST, *LISTED)
+    stage.send(1, 2)
+    stage.fail(KafkaError._MSG_TIMED_OUT, 1)  # noqa: SLF001 - as above
+    stage.acknowledge(2)
+    stage.send(1)
+    stage.acknowledge(1)
+    stage.detach()
+
+
+@source
+def sender_dropped(stage: SourceStage) -> None:
+    stage.attach(Link.SND_SETTLED)
+    stage.send(1, 2, settled=True)
+    stage.fail(KafkaError._MSG_TIMED_OUT, 1)  # noqa: SLF001 - as above
+    stage.send(3, settled=True)
+    stage.detach()
+
+
+@source
+def sender_kafka_away(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED, Link.RCV_FIRST, *LISTED)
+    stage.send(1, 2, 3)
+    stage.reachable(reachable=False)
+    stage.fail(KafkaError._MSG_TIMED_OUT, 1, 2)  # noqa: SLF001 - as above
+    stage.send(4)
+    stage.reachable(reachable=True)
+    stage.acknowledge(3, 4)
+    stage.send(1, 2)
+    stage.acknowledge(1, 2)
+    stage.detach()
+
+
+@source
+def sender_topic_deleted(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.send(1, 2)
+    stage.fail(KafkaError.UNKNOWN_TOPIC_OR_PART, 1, 2)
+    stage.detach()
+
+
+@source
+def sender_too_large(stage: SourceStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.send_in_parts(1, 60_000, 60_000)
+    stage.detach()
+
+
+@source_on(AnonymousStage)
+def sender_anonymous(stage: AnonymousStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.send_to("orders", 1)
+    stage.send_to("invoices", 2)
+    stage.send_to("orders", 3)
+    stage.tell("orders", exists=True)
+    stage.tell("invoices", exists=False)
+    stage.acknowledge(1, 3)
+    stage.detach()
+
+
+@source_on(DeduplicatingStage)
+def sender_duplicate(stage: DeduplicatingStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.read_ledger()
+    stage.send(1, 2)
+    stage.lose_connection()
+    stage.commit()
+    stage.attach(Link.SND_UNSETTLED)
+    stage.read_ledger()
+    stage.send(1, 2, 3)
+    stage.commit()
     stage.detach()
 
 

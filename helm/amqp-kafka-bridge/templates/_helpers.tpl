@@ -53,7 +53,9 @@ it would print as 1.6777216e+07.
 {{- end -}}
 {{- end -}}
 
-{{/* The file, after a look at what only the chart can tell: secrets, and a missing address. */}}
+{{/*
+The file, after a look at what only the chart can tell: secrets, a missing address, and two files of routes.
+*/}}
 {{- define "amqp-kafka-bridge.properties" -}}
 {{- $options := .Values.bridge.properties -}}
 {{- range $key := keys $options -}}
@@ -66,6 +68,16 @@ it would print as 1.6777216e+07.
 {{- if eq .name "BRIDGE_KAFKA_BOOTSTRAP_SERVERS" -}}{{- $given = "by the environment" -}}{{- end -}}
 {{- end -}}
 {{- $_ := required "bridge.properties: kafka.bootstrap.servers: name the brokers of your Kafka (host:port, ...)" $given -}}
+{{- if .Values.bridge.routes -}}
+{{- if hasKey $options "routes.file" -}}
+{{- fail "bridge.properties: routes.file: the chart writes a file of bridge.routes; give the one or the other" -}}
+{{- end -}}
+{{- range .Values.bridge.env -}}
+{{- if eq .name "BRIDGE_ROUTES_FILE" -}}
+{{- fail "bridge.env: BRIDGE_ROUTES_FILE: the chart sets it for bridge.routes; give the one or the other" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- $chart := dict "amqp.host" "0.0.0.0" "management.host" "0.0.0.0" -}}
 {{- range $key, $value := merge $chart $options }}
 {{ $key }}={{ include "amqp-kafka-bridge.value" $value }}
