@@ -69,6 +69,10 @@ demo: venv ## Send and receive thousands of messages over a real Kafka, and read
 test: venv helm ## Run every test (one suite: make test ARGS=tests/unit)
 	@$(BIN)/pytest $(ARGS)
 
+.PHONY: soak
+soak: venv ## Run the soak tests in full length, about half an hour (one: make soak ARGS="-k memory")
+	@SOAK=1 $(BIN)/pytest tests/soak -s $(ARGS)
+
 .PHONY: lint
 lint: venv ## Check style, format, types and which folder imports what
 	@$(BIN)/ruff check

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bridge.amqp.contract import AnyLink, EngineEvents, EngineSettings
     from bridge.amqp.native import CData
+    from bridge.model.dialect import Dialect
 
 _OUTPUT_BYTES: Final = 1 << 18
 _output: Final = ffi.new("char[]", _OUTPUT_BYTES)
@@ -169,11 +170,10 @@ class Engine:
         timeout_ms = 0 if tolerates else self._settings.idle_timeout_ms
         lib.pn_transport_set_idle_timeout(self._transport, timeout_ms)
 
-    def assembles(self) -> bool:
-        """Tell whether a message has arrived in part."""
-        return any(
-            isinstance(link, IncomingLink) and link.assembling is not None for link in self._links.values()
-        )
+    def assembling(self) -> list[IncomingLink]:
+        """Give the links on which a message has arrived in part."""
+        incoming = [link for link in self._links.values() if isinstance(link, IncomingLink)]
+        return [link for link in incoming if link.assembling is not None]
 
     def takes_messages(self) -> bool:
         """Tell whether the peer may send messages: whether it has a link to the bridge."""
@@ -186,7 +186,7 @@ class Engine:
         self._closing = True
         for link in list(self._links.values()):
             link.end()
-        native.write_condition(lib.pn_connection_condition(self._connection), condition, self.dialect)
+        native.write_condition(lib.pn_connection_condition(self._connection), condition, *self.telling())
         # A close says nothing unless an open went before it.
         lib.pn_connection_open(self._connection)
         lib.pn_connection_close(self._connection)
@@ -203,6 +203,10 @@ class Engine:
         native.free_connection(self._connection, self._transport, self._collector)
 
     # ------------------------------------------------------------------ for links
+
+    def telling(self) -> tuple[Dialect, int]:
+        """Give how the peer is told conditions: in which names, and how many bytes it takes."""
+        return self.dialect, native.condition_bytes_max(self._transport)
 
     @property
     def links(self) -> list[AnyLink]:

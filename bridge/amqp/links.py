@@ -153,7 +153,7 @@ class Link:
         self._end_locally(condition)
 
     def _end_locally(self, condition: Condition) -> None:
-        native.write_condition(lib.pn_link_condition(self.pointer), condition, self.engine.dialect)
+        native.write_condition(lib.pn_link_condition(self.pointer), condition, *self.engine.telling())
         lib.pn_link_close(self.pointer)
         self._renew_window()
         self.engine.changed()
@@ -208,6 +208,11 @@ class IncomingLink(Link):
     def _renew_window(self) -> None:
         native.renew_window(self.pointer)
 
+    def end(self) -> None:
+        """Tell the handler, once, that the link is over; what arrived of a message is forgotten."""
+        self.assembling = None
+        super().end()
+
     def overrun(self) -> None:
         """End the link: its peer sends more messages than it has credit for (core 2.6.7).
 
@@ -241,7 +246,7 @@ class IncomingLink(Link):
     def answer(self, delivery: CData, outcome: Outcome, *, settle: bool) -> None:
         """Send an outcome."""
         if not self.ended:
-            native.write_outcome(delivery, outcome, self.engine.dialect)
+            native.write_outcome(delivery, outcome, *self.engine.telling())
             if settle:
                 hot_path.settle(delivery)
             self.engine.changed()

@@ -133,7 +133,7 @@ class Connection(asyncio.Protocol):
         """Read no more from a peer that sends messages: there is no room for them."""
         if self._transport is None or not self._reads or not self.engine.takes_messages():
             return
-        if self._may_finish and self.engine.assembles():
+        if self._may_finish and self.engine.assembling():
             return
         self._may_finish = self._reads = False
         self.engine.tolerate_silence(tolerates=True)
@@ -155,11 +155,11 @@ class Connection(asyncio.Protocol):
 
     def finishes(self) -> bool:
         """Tell whether it reads on for such a message."""
-        return self._may_finish and self._transport is not None and self.engine.assembles()
+        return self._may_finish and self._transport is not None and bool(self.engine.assembling())
 
     def waits_to_finish(self) -> bool:
         """Tell whether a message has arrived in part, and its rest is not being read."""
-        return not self._reads and self.engine.assembles()
+        return not self._reads and bool(self.engine.assembling())
 
     def interrupt(self) -> None:
         """Read no more for now, though the message is not whole."""
@@ -169,6 +169,8 @@ class Connection(asyncio.Protocol):
     def _caught_up(self) -> None:
         if self._transport is not None and self._reads:
             self.engine.tolerate_silence(tolerates=False)
+            # Nobody may have asked for the time since, and silence is noticed by the clock alone.
+            self._tick()
 
     # ------------------------------------------------------------------ inside
 
@@ -253,15 +255,16 @@ class Listener:
         for connection in self.connections:
             connection.start_reading()
 
-    def finish_one_message(self, *, another: bool) -> None:
+    def finish_one_message(self, *, another: bool) -> int:
         """Let one connection read until the message that it is in the middle of is whole.
 
         The one that reads already goes on, unless it is `another`'s turn: each has one, in their order.
+        Gives how many would take turns.
         """
         current = self._finishing
         if current is not None and current.finishes():
             if not another:
-                return
+                return 1
             current.interrupt()
         waiting = sorted(
             (connection for connection in self.connections if connection.waits_to_finish()),
@@ -272,6 +275,14 @@ class Listener:
         self._finishing = next(iter(following or waiting), None)
         if self._finishing is not None:
             self._finishing.finish_message()
+        return len(waiting)
+
+    def give_up_largest(self, condition: Condition) -> bool:
+        """End the link that has the most of a message that is not whole; False if there is none."""
+        links = [link for connection in self.connections for link in connection.engine.assembling()]
+        if links:
+            max(links, key=lambda link: len(link.assembling or b"")).detach(condition)
+        return bool(links)
 
     def end_links(self) -> None:
         """Take nothing more on any link, and send nothing more but what is under way."""

@@ -26,6 +26,10 @@ Scalar: TypeAlias = str | int | bool
 OFFERED_CAPABILITIES: Final = ("ANONYMOUS-RELAY",)
 """What the connection can do beyond the core; Qpid JMS looks for this one."""
 
+CONDITION_BYTES_MAX: Final = 8192
+FRAME_OVERHEAD_BYTES: Final = 128
+"""What a frame has besides the condition that it carries."""
+
 _INTEGERS: Final = {
     lib.PN_UBYTE: lib.pn_data_get_ubyte,
     lib.PN_BYTE: lib.pn_data_get_byte,
@@ -182,12 +186,21 @@ def put_fields(data: CData, fields: Mapping[str, str | int | bool]) -> None:
     lib.pn_data_exit(data)
 
 
-def write_condition(target: CData, condition: Condition | None, dialect: Dialect = "amqp") -> None:
-    """Write an error into a connection's, session's, link's or disposition's local condition."""
+def write_condition(
+    target: CData,
+    condition: Condition | None,
+    dialect: Dialect = "amqp",
+    bytes_max: int = CONDITION_BYTES_MAX,
+) -> None:
+    """Write an error into a connection's, session's, link's or disposition's local condition.
+
+    It may have so many bytes: proton divides no other frame than a transfer's, and one that is larger than
+    the peer takes ends the connection.
+    """
     lib.pn_condition_clear(target)
     if condition is None:
         return
-    condition = condition.for_wire(dialect=dialect)
+    condition = condition.for_wire(dialect=dialect).within(bytes_max)
     lib.pn_condition_set_name(target, condition.name.encode())
     lib.pn_condition_set_description(target, condition.description.encode())
     put_fields(lib.pn_condition_info(target), condition.info)
@@ -203,11 +216,22 @@ def read_condition(source: CData) -> Condition | None:
     )
 
 
-def write_outcome(delivery: CData, outcome: Outcome, dialect: Dialect = "amqp") -> None:
+def condition_bytes_max(transport: CData) -> int:
+    """Tell how large a condition may be for this connection's peer."""
+    frame_bytes = int(lib.pn_transport_get_remote_max_frame(transport)) or CONDITION_BYTES_MAX
+    return max(0, min(CONDITION_BYTES_MAX, frame_bytes - FRAME_OVERHEAD_BYTES))
+
+
+def write_outcome(
+    delivery: CData,
+    outcome: Outcome,
+    dialect: Dialect = "amqp",
+    bytes_max: int = CONDITION_BYTES_MAX,
+) -> None:
     """Set a delivery's local outcome; the caller settles, or not."""
     local = lib.pn_delivery_local(delivery)
     if outcome.state is DeliveryState.REJECTED:
-        write_condition(lib.pn_disposition_condition(local), outcome.condition, dialect)
+        write_condition(lib.pn_disposition_condition(local), outcome.condition, dialect, bytes_max)
     elif outcome.state is DeliveryState.MODIFIED:
         lib.pn_disposition_set_failed(local, outcome.delivery_failed)
         lib.pn_disposition_set_undeliverable(local, outcome.undeliverable_here)
@@ -216,7 +240,8 @@ def write_outcome(delivery: CData, outcome: Outcome, dialect: Dialect = "amqp") 
 
 def delivery_tag(delivery: CData) -> bytes:
     """Read a delivery's tag (core 2.7.5)."""
-    return _unpack(lib.pn_delivery_tag(delivery))
+    span = lib.pn_delivery_tag(delivery)
+    return _unpack(span) if span.size else b""
 
 
 def read_outcome(delivery: CData, state: int) -> Outcome:

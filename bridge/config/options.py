@@ -161,8 +161,9 @@ OPTIONS: Final = (
     Option(
         "source.budget.bytes",
         Whole(1_048_576, 1_099_511_627_776, _BYTES),
-        "How much the messages of all senders that wait for Kafka may take together, 1 KiB for each"
-        " besides its own size. Credit is given accordingly; beyond it sockets are not read.",
+        "How much the messages of all senders that wait for Kafka may take together: each about twice its"
+        " size, at most 64 KiB more, and 1.3 KB besides. Credit is given accordingly; beyond it sockets are"
+        " not read.",
     ),
     Option(
         "source.outcomes",

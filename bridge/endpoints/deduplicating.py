@@ -107,7 +107,7 @@ class DeduplicatingLink:
             produce_unacknowledged=self._produce,
             produce_alone=None,
             room=self._producer.room,
-            to_record=self._to_record if self._by_message_id else self._plain.to_record,
+            to_record=self._identified_record if self._by_message_id else self._tagged_record,
         )
 
     def handler(self, machine: SourceLink) -> SourceLink | TagReader:
@@ -151,7 +151,7 @@ class DeduplicatingLink:
 
     # ------------------------------------------------------------------ for each message
 
-    def _to_record(self, message: bytes) -> Record:
+    def _identified_record(self, message: bytes) -> Record:
         identity = message_id_identity(message)
         if identity is None:
             raise MappingError(
@@ -163,6 +163,14 @@ class DeduplicatingLink:
 
     def _tagged(self, tag: bytes) -> None:
         self._identity = tag
+
+    def _tagged_record(self, message: bytes) -> Record:
+        if not self._identity:
+            raise MappingError(
+                conditions.INVALID_FIELD,
+                "the delivery has no tag, by which duplicates are suppressed on this address",
+            )
+        return self._plain.to_record(message)
 
     def _produce(
         self,

@@ -33,11 +33,20 @@ if TYPE_CHECKING:
 MAPPING_PROPERTY: Final = "x-opt-bridge.mapping"
 PARTITION_PROPERTIES: Final = ("event-streams-partition", "x-opt-bridge.partition")
 
+PARTITION_MAX: Final = (1 << 31) - 1
+PARTITION_DIGITS: Final = 10
+
 REMEMBERED_SECONDS: Final = 30.0
 FAILURE_REMEMBERED_SECONDS: Final = 1.0
 """How soon a topic that was missing, or could not be asked for, is asked for again."""
 REMEMBERED_MAX: Final = 4096
 
+ADDRESS_MAX: Final = 300
+"""No topic with a partition is longer; what is remembered of addresses is bounded by that, too."""
+TOO_LONG: Final = Condition(
+    conditions.PRECONDITION_FAILED,
+    f"the message's `to` is longer than the {ADDRESS_MAX} characters that an address may have",
+)
 FAILED: Final = Condition(conditions.INTERNAL_ERROR, "the bridge failed; its log says why")
 
 
@@ -123,6 +132,8 @@ class DestinationFinder:
 
     def known(self, address: str) -> Found | None:
         """Give what is known of a message's `to`."""
+        if len(address) > ADDRESS_MAX:
+            return TOO_LONG
         found = self._known.get(address)
         return found[1] if found is not None and found[0] > self._loop.time() else None
 
@@ -180,8 +191,12 @@ class DestinationFinder:
         return found.destination
 
     def _remember(self, address: str, found: Found) -> None:
+        former = self._known.pop(address, None)
+        if former is not None and isinstance(former[1], Destination) and isinstance(found, Destination):
+            # The same producers as before, or a link's order would not be kept from one to the other.
+            found = replace(former[1], to_record=found.to_record, partitions=found.partitions)
         if len(self._known) >= REMEMBERED_MAX:
-            self._known.clear()
+            del self._known[next(iter(self._known))]
         seconds = REMEMBERED_SECONDS if isinstance(found, Destination) else FAILURE_REMEMBERED_SECONDS
         self._known[address] = (self._loop.time() + seconds, found)
 
@@ -241,7 +256,13 @@ def _partition(address: SourceAddress, properties: Mapping[str, str | int | bool
         if given is None:
             continue
         text = str(given)
-        if isinstance(given, bool) or not text.isascii() or not text.isdigit() or int(text) >= 1 << 31:
+        if (
+            isinstance(given, bool)
+            or not text.isascii()
+            or not text.isdigit()
+            or len(text) > PARTITION_DIGITS
+            or int(text) > PARTITION_MAX
+        ):
             return Condition(
                 conditions.INVALID_FIELD,
                 f"the link property {name} must be the number of a partition, it is {text[:20]!r}",

@@ -58,6 +58,7 @@ class SourceEndpoints:
         self._doors = SourceDoors(
             clients.pool.classify,
             clients.pump.ready,
+            clients.pump.retry,
             lambda: clients.availability.available,
             clients.availability.stored,
             budget,
@@ -99,6 +100,8 @@ class SourceEndpoints:
         request, wanted = link.request, found.route.deduplication
         assert wanted is not None  # noqa: S101 - its caller looked
         place = Place(found.destination.topic, reference(connection, request))
+        if link.ended:
+            return None
         routes = self._finder.routes
         own = await self._deduplicating.open(request, found.destination, wanted)
         if isinstance(own, Failure):
@@ -149,6 +152,9 @@ class SourceEndpoints:
         name = ANONYMOUS if found is None else found.destination.topic
         reporter = SourceReporter(connection.connection_id, request.link_name, name, self._loop)
         policy = self._policy(request, route)
+        if own is not None:
+            # All that is sent has to go through the ledger, in its order: nothing is fast and loose.
+            policy = replace(policy, prefetch=False, settled_unacknowledged=False)
         peer = Peer(self._understood(request, route), reference(connection, request))
         if found is None:
             machine: SourceLink = AnonymousSourceLink(link, policy, self._finder, self._doors, peer, reporter)
@@ -191,6 +197,8 @@ class SourceEndpoints:
         return outcomes.understood(request.outcomes)
 
     def _kafka_changed(self, available: bool) -> None:  # noqa: FBT001 - a listener's one argument
-        if available:
-            for link in list(self._links):
+        for link in list(self._links) if available else ():
+            try:
                 link.credit_may_flow()
+            except Exception as error:  # noqa: BLE001 - one link must not take the others with it
+                link.broke(error)

@@ -10,6 +10,9 @@ The event loop judges messages and hears their outcomes; a thread of each link b
 takes what has gathered meanwhile into one transaction. What a transaction became that broke in the
 middle of its commit, the ledger tells.
 
+A producer that was made and not started holds nothing: no slot, no name. While the ledger cannot be read,
+messages are taken and wait: they are judged when it is known again.
+
 Sources: KIP-98 (transactions), KIP-618 (one transactional producer for each source task).
 """
 
@@ -18,6 +21,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bridge.kafka import failures
@@ -29,14 +34,22 @@ from bridge.model import conditions
 from bridge.model.failures import Failure, Stored
 
 if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
     from bridge.kafka.ledger_contract import DeduplicationEvents, Ledger, LedgerSettings
+    from bridge.kafka.ledger_transactions import Record
     from bridge.kafka.producers import Headers
+    from bridge.kafka.settings import Options
 
 Report: TypeAlias = Callable[[object, None], None]
 """Called with a Failure (None: the message is in Kafka); the second argument is of no use here."""
 
 QUEUE_RECORDS: Final = 100_000
 """Far above any window of credit: what a link may send at all is bounded there."""
+QUEUE_BYTES: Final = 268_435_456
+"""The values that one link may have on their way. What is unsettled is bounded before, by the byte budget."""
+SETTLED_BYTES: Final = 16 * 1024 * 1024
+"""The same for what was sent settled, which no credit holds back."""
 EXPIRY_SECONDS: Final = 0.5
 HANDOVER_SECONDS: Final = 5.0
 """How long a link waits for the one that it replaces in this process to store what it has."""
@@ -53,6 +66,8 @@ def _timed_out(stored: Stored) -> Failure:
     )
 
 
+_GONE: Final[Record] = ("", None, None, None, -1, 0)
+"""In place of a record that is not sent any more: its bytes need not wait for the thread."""
 _STOLEN: Final = Failure(
     "_FENCED",
     -144,
@@ -75,6 +90,13 @@ class DeduplicatingProducers:
     """The producers of all links that ask for deduplication, and the ledger that they share."""
 
     def __init__(self, settings: LedgerSettings) -> None:
+        loop = asyncio.get_running_loop()
+        # Threads of the links serve their clients, and so call what hears of errors.
+        settings = replace(
+            settings,
+            producer=_heard_on(loop, settings.producer),
+            client=_heard_on(loop, settings.client),
+        )
         self._settings = settings
         self._topic = LedgerTopic(settings)
         self._readers = LedgerReaders(settings)
@@ -82,46 +104,47 @@ class DeduplicatingProducers:
         self._alive: set[asyncio.Future[None]] = set()
 
     def __len__(self) -> int:
-        """Count the links that have a thread."""
+        """Count the links that were started and have not ended."""
         return len(self._alive)
 
     async def open(self, ledger: Ledger) -> DeduplicatingProducer | Failure:
-        """Make a link's producer, to be started; or say why it cannot have one.
+        """Make a link's producer, to be started at once; or say why it cannot have one.
 
         The ledger's topic is looked for, and created if it is missing. A producer that a link of the
-        same name has in this process is stolen.
+        same name has in this process is stolen when this one is started: only then is it known that the
+        new link lives. One that is not to be started is closed, or just dropped.
         """
         partitions = await self._topic.partitions()
         if isinstance(partitions, Failure):
             return partitions
         if len(self._alive) >= self._settings.links_max:
             return Failure(
-                "links",
+                "",  # not Kafka says so
                 -1,
                 f"{self._settings.links_max} links with deduplication are attached here, no more are allowed",
                 conditions.RESOURCE_LIMIT_EXCEEDED,
                 retriable=False,
                 stored=Stored.NO,
             )
-        former = self._producers.get(ledger.writer)
-        producer = DeduplicatingProducer(
-            self._settings,
-            ledger,
-            ledger.partition(partitions),
-            self._readers,
-            None if former is None else former.stopped,
+        return DeduplicatingProducer(
+            self._settings, ledger, ledger.partition(partitions), self._readers, self._started
         )
-        if former is not None:
-            former.stolen()
-        self._producers[ledger.writer] = producer
-        self._alive.add(producer.stopped)
-        producer.stopped.add_done_callback(lambda _: self._ended(ledger.writer, producer))
-        return producer
 
     async def stopped(self, seconds: float) -> None:
         """Wait until all that were closed have stored what they had, at most so long."""
         if self._alive:
             await asyncio.wait(self._alive, timeout=seconds)
+
+    def _started(self, writer: bytes, producer: DeduplicatingProducer) -> asyncio.Future[None] | None:
+        """Give a producer its name and its place; gives the end of the one that it has to wait for."""
+        former = self._producers.get(writer)
+        self._producers[writer] = producer
+        self._alive.add(producer.stopped)
+        producer.stopped.add_done_callback(lambda _: self._ended(writer, producer))
+        if former is None:
+            return None
+        former.stolen()
+        return former.stopped
 
     def _ended(self, writer: bytes, producer: DeduplicatingProducer) -> None:
         self._alive.discard(producer.stopped)
@@ -138,15 +161,19 @@ class DeduplicatingProducer:
         ledger: Ledger,
         partition: int,
         readers: LedgerReaders,
-        former: asyncio.Future[None] | None,
+        started: Callable[[bytes, DeduplicatingProducer], asyncio.Future[None] | None],
     ) -> None:
         self._ledger = ledger
-        self._former = former
+        self._started = started
         self._timeout_seconds = settings.delivery_timeout_seconds
         self._loop = asyncio.get_running_loop()
         self._events: DeduplicationEvents | None = None
         self._writer = LedgerWriter(settings, ledger, partition, readers, self, self._loop)
         self._in_flight: dict[bytes, Pending] = {}
+        self._in_flight_bytes = 0
+        self._unjudged: list[Pending] = []
+        """Those in flight that came while the ledger could not be read."""
+        self._is_blind = False
         self._duplicates: list[Report] = []
         self._expiry: asyncio.TimerHandle | None = None
         self._closing = False
@@ -161,16 +188,21 @@ class DeduplicatingProducer:
     # ------------------------------------------------------------------ from the link
 
     def start(self, events: DeduplicationEvents) -> None:
-        """Begin: take the link's name over and read the ledger; `events.ready` is called when done."""
+        """Begin: take the link's name over and read the ledger; `events.ready` is called when done.
+
+        What was closed before is not started.
+        """
+        if self._closing:
+            return
         self._events = events
         self._expiry = self._loop.call_later(EXPIRY_SECONDS, self._expire)
-        if self._former is None or self._former.done():
+        former = self._started(self._ledger.writer, self)
+        if former is None or former.done():
             self._start_writer()
         else:
             # It would only be fenced; so it may store what it has, and this one finds that in the ledger.
-            waiting = self._loop.create_task(_wait(self._former, HANDOVER_SECONDS))
+            waiting = self._loop.create_task(_wait(former, HANDOVER_SECONDS))
             waiting.add_done_callback(lambda _: self._start_writer())
-            self._former = None
 
     @property
     def transactions(self) -> int:
@@ -179,7 +211,10 @@ class DeduplicatingProducer:
 
     def room(self) -> int:
         """Count the messages that it still takes."""
-        return max(0, QUEUE_RECORDS - len(self._in_flight)) if self.is_ready else 0
+        if not self.is_ready or self._in_flight_bytes >= QUEUE_BYTES:
+            return 0
+        # What was given up is in the queue as well, until the thread comes to it.
+        return max(0, QUEUE_RECORDS - max(len(self._in_flight), self._writer.waiting()))
 
     def outstanding(self) -> int:
         """Count the messages that have no report yet."""
@@ -204,7 +239,7 @@ class DeduplicatingProducer:
         """
         if self._failure is not None:
             return self._failure
-        if not self.room():
+        if not self.room() or not self._holds(value, QUEUE_BYTES):
             return failures.QUEUE_FULL
         fingerprint = self._ledger.fingerprint(identity)
         deadline = time.monotonic() + self._timeout_seconds
@@ -215,46 +250,73 @@ class DeduplicatingProducer:
             first.deadline = deadline
             return None
         now_ms = time.time_ns() // 1_000_000
-        if self._ledger.remembers(fingerprint, now_ms):
-            self.duplicates_suppressed += 1
-            if not self._duplicates:
-                self._loop.call_soon(self._report_duplicates)
-            self._duplicates.append(report)
+        if not self._is_blind and self._ledger.remembers(fingerprint, now_ms):
+            self._suppress(report)
             return None
         record = topic, value, key, headers, partition, timestamp_ms
         item = Pending(record, fingerprint, self._ledger.sequence(now_ms), now_ms, deadline, report)
         self._in_flight[fingerprint] = item
-        self._writer.take(item)
+        self._in_flight_bytes += len(value or b"")
+        if self._is_blind:
+            self._unjudged.append(item)
+        else:
+            self._writer.take(item)
         return None
+
+    def produce_settled(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: Headers | None,
+        partition: int,
+        timestamp_ms: int,
+        report: Report,
+        identity: bytes,
+        /,
+    ) -> Failure | None:
+        """Take a record that was sent settled, as `produce` does: fewer bytes of them may wait."""
+        if self._failure is None and not self._holds(value, SETTLED_BYTES):
+            return failures.QUEUE_FULL
+        return self.produce(topic, value, key, headers, partition, timestamp_ms, report, identity)
 
     def close(self) -> None:
         """Store what was taken, at most for as long as a message may wait, and end."""
-        if not self._closing:
-            self._closing = True
+        if self._closing:
+            return
+        self._closing = True
+        if self._events is None:
+            self.ended(None)  # it was never started
+        else:
             self._writer.close(self._timeout_seconds)
 
     # ------------------------------------------------------------------ from the writer
 
     def opened(self) -> None:
-        """Take notice that the ledger is known."""
+        """Take notice that the ledger is known (again)."""
+        self._is_blind = False
+        self._judge()
         if not self.is_ready:
             self.is_ready = True
             if self._events is not None and not self._closing:
                 self._events.ready()
+
+    def lost(self) -> None:
+        """Take notice that the ledger cannot be read: what comes from now on waits for `opened`."""
+        self._is_blind = True
 
     def decided(self, items: list[Pending]) -> None:
         """Report what was decided; what was stored is remembered first."""
         stored = [(item.sequence, item.time_ms, item.fingerprint) for item in items if item.failure is None]
         self._ledger.remember(stored, time.time_ns() // 1_000_000)
         for item in items:
-            self._in_flight.pop(item.fingerprint, None)
+            self._forget(item)
             _report(item, item.failure)
 
     def dropped(self, items: list[Pending]) -> None:
         """Forget what was given up; a sender may have come again meanwhile."""
         for item in items:
-            if self._in_flight.get(item.fingerprint) is item:
-                del self._in_flight[item.fingerprint]
+            self._forget(item)
             _report(item, _timed_out(Stored.NO))
 
     def stolen(self) -> None:
@@ -273,7 +335,8 @@ class DeduplicatingProducer:
             if failure is not None and not self._closing and self._events is not None:
                 self._events.failed(failure)
         self._closing = True
-        left, self._in_flight = self._in_flight, {}
+        left, self._in_flight, self._in_flight_bytes = self._in_flight, {}, 0
+        self._unjudged.clear()
         for item in left.values():
             _report(item, self._failure)
         if self._expiry is not None:
@@ -285,10 +348,42 @@ class DeduplicatingProducer:
     # ------------------------------------------------------------------ inside
 
     def _start_writer(self) -> None:
+        if self._closing:  # while it waited for its predecessor: the name is left to whoever has it
+            self.ended(None)
+            return
         try:
             self._writer.start()
         except RuntimeError as error:  # the system gives no more threads
             self.ended(failures.classify_exception(error))
+
+    def _holds(self, value: bytes | None, limit_bytes: int) -> bool:
+        """Tell whether a value fits in; a single one does, of whatever size."""
+        return not self._in_flight or self._in_flight_bytes + len(value or b"") <= limit_bytes
+
+    def _forget(self, item: Pending) -> None:
+        if self._in_flight.get(item.fingerprint) is item:
+            del self._in_flight[item.fingerprint]
+            self._in_flight_bytes -= len(item.record[1] or b"")
+
+    def _judge(self) -> None:
+        """Judge what came meanwhile: hand it on, or answer it as what the ledger knows by now."""
+        unjudged, self._unjudged = self._unjudged, []
+        now_ms = time.time_ns() // 1_000_000
+        for item in unjudged:
+            if item.is_given_up:
+                continue
+            if self._ledger.remembers(item.fingerprint, now_ms):
+                self._forget(item)
+                for report in item.reports:
+                    self._suppress(report)
+            else:
+                self._writer.take(item)
+
+    def _suppress(self, report: Report) -> None:
+        self.duplicates_suppressed += 1
+        if not self._duplicates:
+            self._loop.call_soon(self._report_duplicates)
+        self._duplicates.append(report)
 
     def _report_duplicates(self) -> None:
         reports, self._duplicates = self._duplicates, []
@@ -303,9 +398,24 @@ class DeduplicatingProducer:
             if item.was_sent:  # also if the thread has taken it just now
                 _report(item, _timed_out(Stored.PERHAPS))
             else:
-                del self._in_flight[item.fingerprint]
+                self._forget(item)
+                item.record = _GONE
                 _report(item, _timed_out(Stored.NO))
+        self._unjudged = [item for item in self._unjudged if not item.is_given_up]
         self._expiry = self._loop.call_later(EXPIRY_SECONDS, self._expire)
+
+
+def _heard_on(loop: asyncio.AbstractEventLoop, options: Options) -> Options:
+    """Let the options' sink of errors be called on the loop's thread, from whichever thread."""
+    heard: Callable[[KafkaError], None] | None = options.get("error_cb")
+    if heard is None:
+        return options
+
+    def pass_on(error: KafkaError) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the process is ending
+            loop.call_soon_threadsafe(heard, error)
+
+    return {**options, "error_cb": pass_on}
 
 
 async def _wait(former: asyncio.Future[None], seconds: float) -> None:

@@ -117,8 +117,11 @@ class LedgerReader:
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
 
     def start(self) -> None:
-        """Begin to read; raises RuntimeError when the system gives no thread."""
-        self._thread.start()
+        """Begin to read; that the system gives no thread is told as any other failure."""
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            self._post_failed(failures.classify_exception(error))
 
     def stop(self) -> None:
         """End soon."""
@@ -129,7 +132,7 @@ class LedgerReader:
     def _run(self) -> None:
         try:
             consumer = Consumer(options(self._settings.client, committed=True))
-        except KafkaException as error:
+        except Exception as error:  # noqa: BLE001 - told to those who wait for it
             self._post_failed(failures.classify_exception(error))
             return
         try:

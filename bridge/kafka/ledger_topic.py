@@ -45,7 +45,11 @@ class LedgerTopic:
         if asked is None:
             asked = self._asked = self._loop.create_future()
             # A daemon: the end of the process does not wait for Kafka's answer.
-            threading.Thread(target=self._ask, args=(asked,), name="ledger topic", daemon=True).start()
+            thread = threading.Thread(target=self._ask, args=(asked,), name="ledger topic", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # the system gives no more threads
+                asked.set_result(failures.classify_exception(error))
         answer = await asyncio.shield(asked)
         if isinstance(answer, Failure) and self._asked is asked:
             self._asked = None

@@ -191,8 +191,8 @@ class LedgerTransactions:
                 waiting = waiting[middle:]
 
     def poll(self) -> None:
-        """Serve errors and logs."""
-        self._producer.poll(0)
+        """Serve errors and logs. Raises BrokenError or a kind of it when the producer goes on no more."""
+        self._poll(0)
 
     def close(self) -> None:
         """Give up what is under way."""
@@ -255,7 +255,7 @@ class LedgerTransactions:
                     )
                 break
             except BufferError:
-                self._producer.poll(RETRY_SECONDS)
+                self._poll(RETRY_SECONDS)
             except (KafkaException, TypeError, ValueError) as error:
                 self._check_state(error)
                 self._refuse(item, failures.classify_exception(error))
@@ -271,7 +271,7 @@ class LedgerTransactions:
                     self._topic, value, key, self._partition, self._entry_delivered, None, time_ms
                 )
             except BufferError:
-                self._producer.poll(RETRY_SECONDS)
+                self._poll(RETRY_SECONDS)
             except KafkaException as error:
                 self._check_state(error)
                 raise _refused(failures.classify_exception(error)) from error
@@ -319,6 +319,19 @@ class LedgerTransactions:
             else:
                 return
             self._pause()
+
+    def _poll(self, seconds: float) -> None:
+        """Serve what the producer has to say.
+
+        confluent_kafka raises here what librdkafka calls fatal, instead of giving it to the callback.
+        """
+        try:
+            self._producer.poll(seconds)
+        except KafkaException as error:
+            cause = error.args[0] if error.args else None
+            if isinstance(cause, KafkaError) and cause.fatal():
+                raise _broken(cause) from error
+            raise
 
     def _pause(self) -> None:
         if not self._keep_on():

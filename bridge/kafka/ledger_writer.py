@@ -28,6 +28,7 @@ from bridge.kafka.ledger_transactions import (
     RefusedError,
     StoppedError,
 )
+from bridge.model.failures import Reach
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -42,6 +43,9 @@ BATCH_BYTES: Final = 8 * 1024 * 1024
 IDLE_SECONDS: Final = 1.0
 BACKOFF_SECONDS: Final = 0.1
 BACKOFF_MAX_SECONDS: Final = 5.0
+READER_BACKOFF_SECONDS: Final = 0.5
+_MISSING: Final = frozenset({Reach.TOPIC, Reach.PARTITION})
+"""Brokers say so for a moment of a topic that is there: whether it is, the next claim shows."""
 
 
 class WriterEvents(Protocol):
@@ -49,6 +53,9 @@ class WriterEvents(Protocol):
 
     def opened(self) -> None:
         """Report that the ledger is known: messages can be judged. Each time a producer was opened."""
+
+    def lost(self) -> None:
+        """Report that the ledger cannot be read: no message can be judged until `opened`."""
 
     def decided(self, items: list[Pending]) -> None:
         """Report messages that are stored, or that Kafka will not have (`failure`)."""
@@ -87,6 +94,11 @@ class LedgerWriter:
         self._wake = threading.Event()
         self._learned = threading.Event()
         self._reading_failure: Failure | None = None
+        """The last of them."""
+        self._reading_failures = 0
+        """Counted by the loop."""
+        self._heeded_failures = 0
+        """Those that the thread has acted upon."""
         self._has_opened = False
         self._closing = False
         self._stops_at = float("inf")
@@ -105,6 +117,10 @@ class LedgerWriter:
         if not self._wake.is_set():
             self._wake.set()
 
+    def waiting(self) -> int:
+        """Count the messages that the thread has not come to."""
+        return len(self._queue)
+
     def close(self, seconds: float) -> None:
         """Store what was taken, at most for so long, and end."""
         self._stops_at = time.monotonic() + seconds
@@ -121,9 +137,17 @@ class LedgerWriter:
     def _learn(self, failure: Failure | None) -> None:
         if failure is not None:
             self._reading_failure = failure
+            self._reading_failures += 1
+            self._events.lost()
+            self._wake.set()
         elif self._ledger.is_stolen:
             self._events.stolen()
         self._learned.set()
+
+    def _opened(self, heeded_failures: int) -> None:
+        # A reader that failed in this moment makes the thread begin anew.
+        if self._reading_failures == heeded_failures or not self._ledger.window.is_shared:
+            self._events.opened()
 
     # ------------------------------------------------------------------ the thread
 
@@ -174,17 +198,19 @@ class LedgerWriter:
                 return
 
     def _open(self, transactions: LedgerTransactions) -> None:
-        self._post(self._follow)
+        self._read_ledger()
         transactions.open(os.urandom(16), time.time_ns() // 1_000_000)
         self._await(lambda: self._ledger.has_claimed)
         if not self._ledger.window.is_shared:
             self._post(self.leave)
         self._has_opened = True
-        self._post(self._events.opened)
+        self._post(self._opened, self._heeded_failures)
 
     def _fill(self, batch: list[Pending], transactions: LedgerTransactions) -> bool:
         """Take what has gathered into an empty batch; False when there will be no more."""
         while not batch:
+            if self._ledger.window.is_shared:
+                self._check_reading()
             given_up = []
             size_bytes = 0
             while self._queue and len(batch) < BATCH_RECORDS and size_bytes < BATCH_BYTES:
@@ -226,29 +252,49 @@ class LedgerWriter:
         Kafka fences a producer as well when it gave up a transaction that took too long. A producer that
         was not fenced may have a transaction open, which only its successor ends: it is not waited for.
         """
-        end = self._end_of_ledger(committed=not is_fenced)
-        self._post(self._follow)
-        self._await(lambda: self._ledger.is_stolen or self._ledger.window.position >= end)
-        return self._ledger.is_stolen
+        deadline = time.monotonic() + self._settings.delivery_timeout_seconds
+        end = self._end_of_ledger(deadline, committed=not is_fenced)
+        while True:
+            self._read_ledger()
+            try:
+                self._await(lambda: self._ledger.is_stolen or self._ledger.window.position >= end)
+            except RefusedError:
+                raise
+            except BrokenError:
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                return self._ledger.is_stolen
+            self._pause(READER_BACKOFF_SECONDS)
 
-    def _end_of_ledger(self, *, committed: bool) -> int:
+    def _end_of_ledger(self, deadline: float, *, committed: bool) -> int:
         while True:
             try:
                 return end_offset(self._settings, self._partition, committed=committed)
             except KafkaException as error:
                 failure = failures.classify_exception(error)
-                if not failure.retriable:
+                if not failure.retriable and (failure.reach not in _MISSING or time.monotonic() >= deadline):
                     raise RefusedError(failure) from error
             self._pause(BACKOFF_SECONDS)
+
+    def _read_ledger(self) -> None:
+        """Have the ledger read, by another reader if the one before has failed."""
+        self._heeded_failures = self._reading_failures
+        self._post(self._follow)
+
+    def _check_reading(self) -> None:
+        """Raise if the reader has failed: the link would know no more of what others store."""
+        failure = self._reading_failure
+        if failure is not None and self._reading_failures != self._heeded_failures:
+            passes = failure.retriable or failure.reach in _MISSING
+            raise BrokenError(failure) if passes else RefusedError(failure)
 
     def _await(self, learned: Callable[[], bool]) -> None:
         """Wait until the ledger was read so far."""
         while not learned():
             self._learned.wait(IDLE_SECONDS)
             self._learned.clear()
-            failure, self._reading_failure = self._reading_failure, None
-            if failure is not None:
-                raise BrokenError(failure) if failure.retriable else RefusedError(failure)
+            self._check_reading()
             if not self._keep_on():
                 raise StoppedError
 

@@ -99,19 +99,20 @@ class SharedProducer:
             return self.refusal or failure if failure.kafka_error == failures.ENDED else failure
         return None
 
-    def poll(self) -> None:
-        """Serve the reports that are there, those of former producers first."""
+    def poll(self) -> bool:
+        """Serve the reports that are there, those of former producers first; tells whether there were any."""
         if self._former:
             for former in self._former:
                 _poll_former(former)
             self._former = [former for former in self._former if len(former)]
         try:
-            self._producer.poll(0)
+            return self._producer.poll(0) > 0
         except KafkaException as error:
             if not _is_fatal(error):
                 raise
             # confluent_kafka raises what librdkafka calls fatal here, instead of giving it to the callback.
             self._options["error_cb"](error.args[0])
+        return False
 
     def outstanding(self) -> int:
         """Count records and reports that are not through yet."""
@@ -161,6 +162,7 @@ class ReportPump:
         self._loop = asyncio.get_running_loop()
         self._producers: list[SharedProducer] = []
         self._ready: list[Flushable] = []
+        self._retrying: dict[Flushable, None] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._poll_all_at = 0.0
         self._busy = False
@@ -178,9 +180,13 @@ class ReportPump:
         self._producers.append(producer)
 
     def ready(self, link: Flushable) -> None:
-        """Remember a link that has something to answer, or something to try again."""
+        """Remember a link that has something to answer."""
         self._ready.append(link)
         self.wake()
+
+    def retry(self, link: Flushable) -> None:
+        """Remember a link that was told that a queue is full: until there were reports, or now and then."""
+        self._retrying[link] = None
 
     def wake(self) -> None:
         """Serve soon."""
@@ -198,7 +204,11 @@ class ReportPump:
 
     def busy(self) -> bool:
         """Tell whether anything is outstanding, or waits for a link to answer it."""
-        return bool(self._ready) or any(producer.outstanding() for producer in self._producers)
+        return (
+            bool(self._ready)
+            or bool(self._retrying)
+            or any(producer.outstanding() for producer in self._producers)
+        )
 
     def _run(self) -> None:
         if self._closed:
@@ -209,10 +219,14 @@ class ReportPump:
         if poll_all:
             self._poll_all_at = now + IDLE_POLL_SECONDS
         try:
+            served = poll_all
             for producer in self._producers:
                 if poll_all or producer.awake:
-                    self._poll(producer)
+                    served = self._poll(producer) or served
             ready, self._ready = self._ready, []
+            if served and self._retrying:
+                retrying, self._retrying = self._retrying, {}
+                ready += retrying
             for link in ready:
                 self._flush(link)
         finally:
@@ -221,12 +235,14 @@ class ReportPump:
             seconds = BUSY_POLL_SECONDS if self._busy else IDLE_POLL_SECONDS
             self._timer = self._loop.call_later(seconds, self._run)
 
-    def _poll(self, producer: SharedProducer) -> None:
+    def _poll(self, producer: SharedProducer) -> bool:
+        served = False
         try:
-            producer.poll()
+            served = producer.poll()
         except Exception as error:  # noqa: BLE001 - the reports of all links come through here
             self._on_defect(error)
         producer.awake = producer.outstanding() > 0
+        return served
 
     def _flush(self, link: Flushable) -> None:
         try:

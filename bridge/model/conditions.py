@@ -36,6 +36,10 @@ LINK_TRANSFER_LIMIT_EXCEEDED: Final = "amqp:link:transfer-limit-exceeded"
 LINK_MESSAGE_SIZE_EXCEEDED: Final = "amqp:link:message-size-exceeded"
 
 
+_FIELD_BYTES: Final = 12
+"""What AMQP puts around a text or a number, at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """An AMQP `error` (core 2.8.14): what went wrong, told to the peer.
@@ -49,6 +53,23 @@ class Condition:
     description: str
     info: Mapping[str, str | int | bool] = field(default_factory=dict)
     former: str = ""
+
+    def within(self, bytes_max: int) -> Condition:
+        """Give the condition in so many bytes: without the longest of its info, then with less description.
+
+        Much of what is said may be a peer's own choice: names of links, addresses.
+        """
+        info = dict(self.info)
+        said = {key: len(key) + len(str(value).encode()) + _FIELD_BYTES for key, value in info.items()}
+        description = self.description.encode()
+        free = bytes_max - len(self.name) - _FIELD_BYTES
+        while info and sum(said.values()) + len(description) > free:
+            longest = max(info, key=lambda key: said[key])
+            del info[longest], said[longest]
+        if len(info) == len(self.info) and len(description) <= free:
+            return self
+        text = description[: max(0, free)].decode(errors="ignore")
+        return Condition(self.name, text, info, self.former)
 
     def for_wire(self, *, dialect: Dialect) -> Condition:
         """Give the condition as a peer is to read it."""

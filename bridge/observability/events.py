@@ -205,6 +205,11 @@ def memory_budget_relieved(held_bytes: int, budget_bytes: int) -> None:
     _log.info("memory budget relieved", held_bytes=held_bytes, budget_bytes=budget_bytes)
 
 
+def messages_given_up(links: int) -> None:
+    """Report links that were ended, since they filled the memory with messages that did not go on."""
+    _log.warning("messages given up", links=links)
+
+
 def routes_loaded(file: str, routes: int, detached: int) -> None:
     """Report routes that are in force from now on, and how many links were detached for it."""
     _log.info("routes loaded", file=file, routes=routes, links_detached=detached)

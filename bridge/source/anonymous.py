@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bridge.model.outcomes import Outcome
     from bridge.source.policy import SourcePolicy
-    from bridge.source.ports import Peer, SourceDoors, SourceEvents, SourcePort
+    from bridge.source.ports import Peer, Produce, SourceDoors, SourceEvents, SourcePort
 
 Found: TypeAlias = Destination | Condition | Failure
 """A destination, why there is none, or why that cannot be told now."""
@@ -46,6 +46,9 @@ class Destinations(Protocol):
     def forget(self, topic: str) -> None:
         """Ask for this topic anew when it is needed again."""
 
+
+LONGEST_QUOTE: Final = 100
+"""So much of a peer's text is said back to it."""
 
 _UNBOUNDED: Final = 1 << 30
 _NOWHERE: Final = Destination(
@@ -72,6 +75,8 @@ class AnonymousSourceLink(SourceLink):
     ) -> None:
         super().__init__(port, policy, _NOWHERE, doors, peer, events)
         self._destinations = destinations
+        self._produces_alone: dict[str, Produce | None] = {}
+        """How each topic's records are sent again; of topics that there are, so no more than these."""
         self._waiting: deque[tuple[Delivery, bytes, bool, int]] = deque()
 
     def close(self) -> None:
@@ -111,6 +116,7 @@ class AnonymousSourceLink(SourceLink):
             return False
         if isinstance(found, Destination):
             self._goes_to(found)
+            self._produces_alone[found.topic] = found.produce_alone
             if 0 < found.message_bytes_max < len(payload):
                 self._refuse(delivery, size, settled, self._too_large(found))
             else:
@@ -127,13 +133,19 @@ class AnonymousSourceLink(SourceLink):
         return True
 
     def _answered(self) -> None:
-        """Go on with what waited."""
+        """Go on with what waited. Never raises, as others are called after this link."""
+        try:
+            self._go_on()
+        except Exception as error:  # noqa: BLE001 - one link must not take the others with it
+            self.broke(error)
+
+    def _go_on(self) -> None:
         waiting = self._waiting
         while waiting and not self.closed:
-            if not self._route(*waiting[0]):
+            message = waiting.popleft()
+            if not self._route(*message):
+                waiting.appendleft(message)
                 return
-            if waiting:
-                waiting.popleft()
         if not self.closed:
             self._count_bytes()
             self._grant()
@@ -145,8 +157,11 @@ class AnonymousSourceLink(SourceLink):
             return False
         return super()._ends_link(failure, place)
 
+    def _alone(self, topic: str) -> Produce | None:
+        return self._produces_alone.get(topic)
+
     def _nowhere(self, address: str) -> Place:
-        return Place(address, self._peer.reference)
+        return Place(address[:LONGEST_QUOTE], self._peer.reference)
 
     def _too_large(self, destination: Destination) -> Outcome:
         return outcomes.refused(

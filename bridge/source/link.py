@@ -31,7 +31,7 @@ from bridge.source.settlement import Settlement
 if TYPE_CHECKING:
     from bridge.model.outcomes import Outcome
     from bridge.source.policy import SourcePolicy
-    from bridge.source.ports import Peer, SourceDoors, SourceEvents, SourcePort
+    from bridge.source.ports import Peer, Produce, SourceDoors, SourceEvents, SourcePort
 
 
 BROKEN: Final = Condition(conditions.INTERNAL_ERROR, "the bridge failed on this link; its log says why")
@@ -69,15 +69,14 @@ class SourceLink:
         self._stored_presettled = 0
         self._failed: list[Failed] = []
         self._parked: deque[Parked] = deque()
+        self._refused: deque[Failed] = deque()
         self._presettled = 0
         """Of those in flight, the ones that wait for no outcome."""
         self._share = doors.budget.share()
-        self._arrived = 0
-        self._arrived_bytes = 0
-        self._freed_bytes = 0
+        self._arrived = self._arrived_bytes = self._freed_bytes = 0
         """What came since the last batch, what was answered since the last flush; overheads included."""
         self._length = self._size = -1
-        """The last message's length, and what it takes: messages of one link are often alike."""
+        """The last message's: those of one link are often alike."""
         self._settlement = Settlement(port, self.window, settles_first=self._settles_first)
 
     def _goes_to(self, destination: Destination) -> None:
@@ -141,13 +140,14 @@ class SourceLink:
         self.closed = True
         for parked in self._parked:
             self._abandon(parked.delivery, parked.size_bytes, "the link ended while the queue was full")
-        for failed in self._failed:
+        for failed in (*self._failed, *self._refused):
             self._abandon(failed.delivery, failed.size_bytes, self._doors.classify(failed.error).description)
         self._count_bytes()
         self._share.close()
         self._parked.clear()
         self._stored.clear()
         self._failed.clear()
+        self._refused.clear()
         in_doubt = self._settlement.close()
         self._events.ended(self.accepted, self.window.in_flight - self._presettled, in_doubt)
 
@@ -192,8 +192,12 @@ class SourceLink:
             all_failed, self._failed = self._failed, []
             for failed in all_failed:
                 failure = self._doors.classify(failed.error)
-                if failure.reach is not Reach.BATCH or not self._send_alone(failed):
+                if failure.reach is Reach.BATCH and not failed.was_alone:
+                    self._refused.append(failed)
+                else:
                     self._fail(failed.delivery, failed.size_bytes, failure, self._place(failed.produced))
+        if self._refused:
+            self._send_alone()
         self._count_bytes()
         self._grant()
 
@@ -250,9 +254,13 @@ class SourceLink:
         except MappingError as error:
             self._refuse(delivery, size, settled, outcomes.for_error(error, self._place()))
             return
+        except Exception:
+            self._freed_bytes += size
+            raise
         if self._partition != ANY_PARTITION:
             if record[3] not in {ANY_PARTITION, self._partition}:
-                self._refuse(delivery, size, settled, self._other_partition(record[3]))
+                outcome = outcomes.misdirected(record[3], self._partition, self._place())
+                self._refuse(delivery, size, settled, outcome)
                 return
             record = (*record[:3], self._partition, record[4])
         if not settled:
@@ -276,9 +284,9 @@ class SourceLink:
             # The record was surely not stored, and its sender waits for an outcome: it is kept, and so is
             # the order of those behind it. The window bounds how many there can be.
             self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
-            self._ask_flush()
+            self._doors.retry(self)
         else:
-            self._fail(delivery, size, failure, self._named(self._topic, record[3]))
+            self._fail(delivery, size, failure, Place.of(self._topic, self._peer.reference, record[3]))
 
     def _unpark(self) -> None:
         parked = self._parked
@@ -286,40 +294,45 @@ class SourceLink:
             delivery, size, produce, topic, record = parked[0]
             failure = produce(topic, *record, partial(self._reported, delivery, size, record[2], record[4]))
             if failure is not None and failure.kafka_error == QUEUE_FULL:
-                self._ask_flush()
+                self._doors.retry(self)
                 return
             parked.popleft()
             if failure is not None:
-                self._fail(delivery, size, failure, self._named(topic, record[3]))
+                self._fail(delivery, size, failure, Place.of(topic, self._peer.reference, record[3]))
                 if self.closed:
                     return
 
-    def _send_alone(self, failed: Failed) -> bool:
-        """Send a record again whose batch was refused, perhaps for a neighbour; False if it was alone."""
-        produced, alone = failed.produced, self._produce_alone
-        if produced is None or alone is None or failed.was_alone or self.closed:
-            return False
-        topic, partition = produced.topic() or self._topic, produced.partition()
-        report = partial(
-            self._reported_alone, failed.delivery, failed.size_bytes, failed.headers, failed.timestamp_ms
-        )
-        number = ANY_PARTITION if partition is None else partition
-        record = produced.value(), produced.key(), failed.headers, number
-        return alone(topic, *record, failed.timestamp_ms, report) is None
+    def _send_alone(self) -> None:
+        """Send records again whose batches were refused, perhaps for a neighbour, each alone."""
+        refused = self._refused
+        while refused:
+            failed, produced = refused[0], refused[0].produced
+            place = self._place(produced)
+            alone = self._alone(place.topic)
+            if produced is None or alone is None:
+                failure: Failure | None = self._doors.classify(failed.error)
+            else:
+                number = ANY_PARTITION if place.partition is None else place.partition
+                record = produced.value(), produced.key(), failed.headers, number
+                report = partial(self._reported_alone, failed)
+                failure = alone(place.topic, *record, failed.timestamp_ms, report)
+            if failure is not None and failure.kafka_error == QUEUE_FULL:
+                self._doors.retry(self)
+                return
+            refused.popleft()
+            if failure is not None:
+                self._fail(failed.delivery, failed.size_bytes, failure, place)
 
-    def _reported_alone(
-        self,
-        delivery: Delivery | None,
-        size: int,
-        headers: Headers | None,
-        timestamp_ms: int,
-        error: object,
-        produced: Produced | None,
-    ) -> None:
-        known = len(self._failed)
-        self._reported(delivery, size, headers, timestamp_ms, error, produced)
-        if len(self._failed) > known:
-            self._failed[-1] = self._failed[-1]._replace(was_alone=True)
+    def _alone(self, _topic: str) -> Produce | None:
+        """Give what sends a topic's record in a batch of its own."""
+        return self._produce_alone
+
+    def _reported_alone(self, failed: Failed, error: object, produced: Produced | None) -> None:
+        if error is not None and not self.closed:
+            self._failed.append(failed._replace(error=error, produced=produced, was_alone=True))
+            self._ask_flush()
+        else:
+            self._reported(failed.delivery, failed.size_bytes, None, 0, error, produced)
 
     def _ask_flush(self) -> None:
         if not self._is_ready:
@@ -384,15 +397,4 @@ class SourceLink:
     def _place(self, produced: Produced | None = None) -> Place:
         if produced is None:
             return Place(self._topic, self._peer.reference)
-        return self._named(produced.topic() or self._topic, produced.partition())
-
-    def _named(self, topic: str, partition: int | None) -> Place:
-        return Place(topic, self._peer.reference, None if partition is None or partition < 0 else partition)
-
-    def _other_partition(self, partition: int) -> Outcome:
-        return outcomes.refused(
-            conditions.INVALID_FIELD,
-            f"the message names partition {partition}, its link is bound to partition"
-            f" {self._partition} of {self._topic}: send it on another link",
-            self._place(),
-        )
+        return Place.of(produced.topic() or self._topic, self._peer.reference, produced.partition())

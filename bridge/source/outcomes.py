@@ -49,6 +49,11 @@ class Place:
     reference: str
     partition: int | None = None
 
+    @classmethod
+    def of(cls, topic: str, reference: str, partition: int | None) -> Place:
+        """Make one of what a producer says, to which a negative partition is none."""
+        return cls(topic, reference, None if partition is None or partition < 0 else partition)
+
     def info(self) -> dict[str, str | int | bool]:
         """Say it in a condition's info."""
         said: dict[str, str | int | bool] = {"topic": self.topic, "reference": self.reference}
@@ -92,16 +97,14 @@ def condition(
     failure: Failure, place: Place, name: str | None = None, *, description: str | None = None
 ) -> Condition:
     """Describe a failure to a peer, under its own condition and description or others."""
+    of_kafka: dict[str, str | int | bool] = {}
+    if failure.kafka_error:
+        of_kafka = {"kafka-error": failure.kafka_error, "kafka-code": failure.kafka_code}
     return Condition(
         failure.condition if name is None else name,
         failure.description if description is None else description,
-        {
-            "kafka-error": failure.kafka_error,
-            "kafka-code": failure.kafka_code,
-            "retriable": failure.retriable,
-            **place.info(),
-        },
-        dialect.SEND,
+        {**of_kafka, "retriable": failure.retriable, **place.info()},
+        dialect.SEND if of_kafka else "",
     )
 
 
@@ -113,6 +116,16 @@ def for_error(error: MappingError, place: Place) -> Outcome:
 def refused(name: str, description: str, place: Place) -> Outcome:
     """Reject a message that the bridge itself refuses, for good."""
     return rejected(Condition(name, description, {"retriable": False, **place.info()}))
+
+
+def misdirected(partition: int, bound_to: int, place: Place) -> Outcome:
+    """Reject a message that names another partition than its link is bound to."""
+    return refused(
+        conditions.INVALID_FIELD,
+        f"the message names partition {partition}, its link is bound to partition {bound_to} of"
+        f" {place.topic}: send it on another link",
+        place,
+    )
 
 
 def rejected(condition: Condition) -> Outcome:

@@ -125,12 +125,14 @@ class Destination:
 class SourceDoors:
     """What all source links of a process share.
 
-    `classify` reads a producer's error, `ready` asks for a `flush` soon, `kafka_takes` tells whether Kafka
+    `classify` reads a producer's error, `ready` asks for a `flush` soon, `retry` for one when a producer has
+    room again, `kafka_takes` tells whether Kafka
     can be expected to take records now, `stored` hears that it took some.
     """
 
     classify: Callable[[object], Failure]
     ready: Callable[[Flushable], None]
+    retry: Callable[[Flushable], None]
     kafka_takes: Callable[[], bool]
     stored: Callable[[], None]
     budget: ByteBudget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from confluent_kafka import (
     Consumer,
@@ -18,13 +18,17 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.devkafka import DevKafka
 
 _REQUEST_SECONDS: Final = 30.0
 _POLL_SECONDS: Final = 0.05
 _QUIET = {"log_level": 0}  # librdkafka prints every refused connection to standard error
+
+
+Record: TypeAlias = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...], int]
+"""Key, value, headers, timestamp in milliseconds; 0 stands for now."""
 
 
 class RealKafka:
@@ -58,6 +62,10 @@ class RealKafka:
 
     def produce(self, topic: str, values: Sequence[bytes], *, partition: int = 0) -> None:
         """Append one record for each value to a partition; return when all brokers have them."""
+        self.append(topic, [(None, value, (), 0) for value in values], partition=partition)
+
+    def append(self, topic: str, records: Sequence[Record], *, partition: int = 0) -> None:
+        """Append whole records to a partition; return when all brokers have them."""
         failures: list[KafkaError] = []
 
         def on_delivery(error: KafkaError | None, _message: Message) -> None:
@@ -73,8 +81,16 @@ class RealKafka:
                 **_QUIET,
             }
         )
-        for value in values:
-            producer.produce(topic, value, partition=partition, on_delivery=on_delivery)
+        for key, value, headers, timestamp_ms in records:
+            producer.produce(
+                topic,
+                value,
+                key,
+                partition=partition,
+                on_delivery=on_delivery,
+                timestamp=timestamp_ms,
+                headers=list(headers),
+            )
         producer.flush()  # ends by itself: no record outlives its `message.timeout.ms`
         if failures:
             raise KafkaException(failures[0])
@@ -84,6 +100,13 @@ class RealKafka:
 
         They are ordered by partition, then by offset. Raises TimeoutError when the end is not
         reached.
+        """
+        return sorted(self.each_record(topic), key=lambda each: (each.partition() or 0, each.offset() or 0))
+
+    def each_record(self, topic: str) -> Iterator[Message]:
+        """Give the same records one by one, for topics that do not fit into memory.
+
+        They are ordered by offset within a partition.
         """
         partitions = self._partitions(topic)
         consumer = Consumer(
@@ -99,10 +122,9 @@ class RealKafka:
         try:
             # Offsets by number: to look for OFFSET_BEGINNING itself takes librdkafka half a second.
             consumer.assign([_beginning(consumer, topic, partition) for partition in partitions])
-            records = _read_to_end(consumer, partitions)
+            yield from _read_to_end(consumer, partitions)
         finally:
             consumer.close()
-        return sorted(records, key=lambda record: (record.partition() or 0, record.offset() or 0))
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
         """Return the offsets that a group has committed, by partition; those without are left out."""
@@ -151,20 +173,21 @@ def _beginning(consumer: Consumer, topic: str, partition: int) -> TopicPartition
     return TopicPartition(topic, partition, watermarks[0])
 
 
-def _read_to_end(consumer: Consumer, partitions: set[int]) -> list[Message]:
+def _read_to_end(consumer: Consumer, partitions: set[int]) -> Iterator[Message]:
     """Consume until the end of every assigned partition was met once."""
-    records = []
     unfinished = set(partitions)
     deadline = time.monotonic() + _REQUEST_SECONDS
     while unfinished:
         if time.monotonic() >= deadline:
             raise TimeoutError(f"The ends of partitions {unfinished} were not reached")
-        for message in consumer.consume(num_messages=1000, timeout=_POLL_SECONDS):
+        messages = consumer.consume(num_messages=1000, timeout=_POLL_SECONDS)
+        for message in messages:
             error = message.error()
             if error is None:
-                records.append(message)
+                yield message
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - librdkafka's own name
                 unfinished.discard(message.partition() or 0)
             elif not error.retriable():
                 raise KafkaException(error)
-    return records
+        if messages:
+            deadline = time.monotonic() + _REQUEST_SECONDS

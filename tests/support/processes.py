@@ -40,6 +40,21 @@ def is_running(process_id: int) -> bool:
     return state not in {"", "Z", "X"}
 
 
+def resident_bytes(process_id: int) -> int:
+    """Return how much memory a process has at the moment (proc_pid_status(5), VmRSS)."""
+    return _memory(process_id, "VmRSS")
+
+
+def peak_bytes(process_id: int) -> int:
+    """Return the most memory that a process had since it was started (VmHWM)."""
+    return _memory(process_id, "VmHWM")
+
+
+def descriptors(process_id: int) -> int:
+    """Count the open file descriptors of a process."""
+    return len(list(Path(f"/proc/{process_id}/fd").iterdir()))
+
+
 def await_end(process_id: int) -> None:
     """Wait until a process that is no child of ours has ended. Raises TimeoutError."""
     deadline = time.monotonic() + _LIMIT_SECONDS
@@ -51,6 +66,13 @@ def await_end(process_id: int) -> None:
 
 def _process_ids() -> list[int]:
     return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdecimal()]
+
+
+def _memory(process_id: int, name: str) -> int:
+    for line in Path(f"/proc/{process_id}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024  # the unit is always kB
+    raise ProcessLookupError(f"process {process_id} has no memory any more")
 
 
 def _stat(process_id: int) -> tuple[str, int]:

@@ -282,6 +282,8 @@ class SourceRig:
         self.alone = MemoryProducer(1 << 20)
         self.log = SourceLog()
         self.ready: list[Flushable] = []
+        self.waiting: list[Flushable] = []
+        """Those that found the queue full."""
         self.budget = ByteBudget(budget_bytes)
         self.kafka_takes = True
         self.told_of_stored = 0
@@ -301,13 +303,22 @@ class SourceRig:
                 produce_alone=self.alone,
             ),
             SourceDoors(
-                classify, self.ready.append, lambda: self.kafka_takes, self._kafka_stored, self.budget
+                classify,
+                self.ready.append,
+                self._ask_again,
+                lambda: self.kafka_takes,
+                self._kafka_stored,
+                self.budget,
             ),
             Peer(understood, REFERENCE),
             self.log,
         )
         self.peer.on_detach = self.link.close
         self.link.opened()
+
+    def _ask_again(self, link: Flushable) -> None:
+        assert link not in self.waiting, "a link asks once"
+        self.waiting.append(link)
 
     def _kafka_stored(self) -> None:
         self.told_of_stored += 1
@@ -327,7 +338,9 @@ class SourceRig:
     def flush(self) -> None:
         """Let the link answer, if it asked for that."""
         assert len(self.ready) <= 1, "a link asks once"
-        ready, self.ready[:] = self.ready[:], []
+        ready = dict.fromkeys([*self.ready, *self.waiting])
+        self.ready.clear()
+        self.waiting.clear()
         for link in ready:
             link.flush()
 

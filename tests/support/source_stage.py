@@ -84,6 +84,7 @@ class SourceStage:
         self.doors = SourceDoors(
             classify=_classify,
             ready=self._ready.append,
+            retry=self._ready.append,
             kafka_takes=lambda: self._kafka_takes,
             stored=lambda: None,
             budget=ByteBudget(1 << 30),

@@ -330,6 +330,28 @@ def test_one_peer_may_finish_the_message_that_it_is_in_the_middle_of() -> None:
     on_a_loop(test)
 
 
+def test_the_link_with_the_most_of_a_message_is_given_up_and_the_others_are_not() -> None:
+    async def test(setup: Setup) -> None:
+        sending(setup)
+        _, other = setup.another(2)
+        other.data_received(make_opening())
+        setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
+        other.data_received(make_transfer(0, b"x" * 101, more=True))
+        small, large = setup.links
+        reason = Condition("amqp:resource-limit-exceeded", "no room")
+
+        assert setup.listener.give_up_largest(reason)
+        assert (small.ended, large.ended) == (False, True)
+        other.data_received(make_transfer(0, b"x" * 100, more=True))
+        assert large.assembling is None, "nothing is kept of what is still on its way"
+        assert setup.listener.give_up_largest(reason)
+        assert small.ended
+        assert not setup.listener.give_up_largest(reason)
+        other.connection_lost(None)
+
+    on_a_loop(test)
+
+
 def test_peers_that_send_no_more_of_their_messages_give_way_to_the_next_in_turn() -> None:
     async def test(setup: Setup) -> None:
         peers = [(setup.wire, setup.connection), *(setup.another(number) for number in (2, 3))]

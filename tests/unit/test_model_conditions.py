@@ -55,3 +55,32 @@ def test_a_condition_without_a_former_name_is_told_as_it_is() -> None:
     condition = Condition("amqp:not-found", "no topic")
 
     assert condition.for_wire(dialect="strimzi") is condition
+
+
+LARGE = Condition(
+    "amqp:not-found",
+    "there is no topic of that name",
+    {"topic": "t" * 400, "kafka-code": 3, "retriable": False},
+)
+
+
+def test_a_condition_that_fits_is_left_as_it_is() -> None:
+    assert LARGE.within(600) is LARGE
+
+
+def test_a_condition_that_is_too_large_says_less() -> None:
+    small = LARGE.within(200)
+
+    assert small.info == {"kafka-code": 3, "retriable": False}, "the longest goes first"
+    assert (small.name, small.description) == (LARGE.name, LARGE.description)
+
+
+@pytest.mark.parametrize("bytes_max", [0, 30, 45])
+def test_a_condition_always_has_its_name(bytes_max: int) -> None:
+    tiny = Condition("amqp:not-found", "größer" * 50, {"a": 1}, "io.strimzi:x").within(bytes_max)
+
+    assert tiny.name == "amqp:not-found"
+    assert tiny.info == {}
+    assert tiny.former == "io.strimzi:x"
+    assert "größer".startswith(tiny.description[:6])
+    assert len(tiny.description.encode()) <= bytes_max

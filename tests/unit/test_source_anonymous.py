@@ -88,7 +88,9 @@ class Rig:
             self.peer,
             SourcePolicy(prefetch=settled, settled_unacknowledged=settled, settles_first=True, window=window),
             self.map,
-            SourceDoors(classify, self.ready.append, lambda: True, lambda: None, self.budget),
+            SourceDoors(
+                classify, self.ready.append, self.ready.append, lambda: True, lambda: None, self.budget
+            ),
             Peer(frozenset({DeliveryState.RELEASED}), REFERENCE),
             self.log,
         )

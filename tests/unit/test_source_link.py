@@ -214,14 +214,59 @@ def test_a_record_whose_batch_was_refused_is_sent_again_alone() -> None:
     assert rig.budget.held_bytes == 0
 
 
-def test_a_record_that_cannot_be_sent_again_is_answered() -> None:
-    rig = SourceRig(policy())
+@pytest.mark.parametrize(("failure", "state"), [(TIMED_OUT, "MODIFIED"), (TOO_LARGE, "REJECTED")])
+def test_a_record_that_cannot_be_sent_again_has_the_reason_of_that(failure: Failure, state: str) -> None:
+    rig = SourceRig(policy(), understood=frozenset({DeliveryState.MODIFIED}))
     (delivery,) = rig.send_all(b"1")
-    rig.alone.refusal = TIMED_OUT
+    rig.alone.refusal = failure
 
     rig.fail(REFUSED_BATCH)
 
-    assert rig.peer.outcomes[delivery].state is DeliveryState.REJECTED
+    assert rig.peer.outcomes[delivery].state.name == state
+    assert rig.budget.held_bytes == 0
+
+
+def test_records_wait_for_room_when_more_were_refused_than_can_be_sent_alone() -> None:
+    rig = SourceRig(policy())
+    deliveries = rig.send_all(*[b"%d" % number for number in range(8)])
+    rig.alone.capacity = 3
+    for _ in deliveries:
+        rig.producer.fail(REFUSED_BATCH)
+    rig.flush()
+    assert (len(rig.alone.queue), rig.peer.outcomes) == (3, {})
+    assert rig.waiting == [rig.link]
+
+    while rig.alone.queue:
+        rig.alone.store()
+        rig.flush()
+
+    assert rig.alone.taken == [b"%d" % number for number in range(8)]
+    assert rig.peer.outcomes == dict.fromkeys(deliveries, ACCEPTED)
+
+
+def test_records_that_wait_to_be_sent_alone_are_forgotten_with_their_link() -> None:
+    rig = SourceRig(policy())
+    rig.alone.capacity = 0
+    rig.send_all(b"1", b"2", settled=True)
+    for _ in range(2):
+        rig.producer.fail(REFUSED_BATCH)
+    rig.flush()
+
+    rig.detach()
+
+    assert len(rig.log.drops) == 2
+    assert rig.log.ends == [(0, 0, 0)]
+    assert rig.budget.held_bytes == 0
+
+
+def test_a_defect_in_the_mapping_leaves_no_bytes_behind() -> None:
+    rig = SourceRig(policy())
+
+    with pytest.raises(ValueError, match="invalid literal"):
+        rig.send(b"value@not a number")
+    rig.detach()
+
+    assert rig.budget.held_bytes == 0
 
 
 # ---------------------------------------------------------------------- partitions
@@ -265,7 +310,7 @@ def test_a_full_queue_holds_messages_back_and_answers_nothing() -> None:
 
     assert rig.producer.taken == [b"1"]
     assert rig.peer.outcomes == {}
-    assert rig.ready == [rig.link], "it asks to try again"
+    assert rig.waiting == [rig.link], "it asks to try again"
 
 
 def test_held_messages_follow_in_their_order() -> None:
@@ -287,9 +332,9 @@ def test_a_queue_that_stays_full_is_asked_again_at_each_flush() -> None:
     rig.send_all(b"1", b"2")
 
     rig.flush()
-    assert rig.ready == [rig.link]
+    assert rig.waiting == [rig.link]
     rig.flush()
-    assert rig.ready == [rig.link]
+    assert rig.waiting == [rig.link]
     assert rig.producer.taken == [b"1"]
 
 

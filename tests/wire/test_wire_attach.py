@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from proton import UNDESCRIBED, Array, Data, Delivery, Link, Terminus, int32, symbol, ubyte, ulong
+from proton import UNDESCRIBED, Array, Data, Delivery, Endpoint, Link, Terminus, int32, symbol, ubyte, ulong
 from support.frames import make_attach, make_begin, make_detach, make_opening, make_transfer
 from support.wire import (
     SETTINGS,
+    Client,
     Incoming,
     Outgoing,
     Pair,
@@ -129,6 +130,20 @@ def test_a_condition_has_the_name_of_the_dialect_and_the_former_one_in_its_info(
         assert condition is not None
         assert condition.name == name
         assert condition.info == {"io.strimzi:condition": "io.strimzi:no-group-id", "a": 1}
+
+
+def test_a_condition_is_no_larger_than_the_peers_frames() -> None:
+    reason = Condition(conditions.NOT_FOUND, "no topic " * 30, {"topic": "t" * 300, "kafka-code": 3})
+    client = Client()
+    client.transport.max_frame_size = 512
+    with Pair(answer=lambda link: link.refuse(reason), client=client) as pair:
+        receiver = pair.open_session().receiver("a receiver")
+        receiver.open()
+        pair.pump()
+        condition = receiver.remote_condition
+        assert condition is not None
+        assert condition.name == conditions.NOT_FOUND
+        assert pair.client.connection.state & Endpoint.REMOTE_ACTIVE, "the connection lives"
 
 
 def test_a_receiver_is_read_whole() -> None:
