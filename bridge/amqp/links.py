@@ -92,6 +92,8 @@ class Link:
         self.touched = False
         """Something happened on it in the current batch of events."""
         self.ended = False
+        self.reason: Condition | None = None
+        """Why the bridge ended it, if it was the bridge."""
         self._answered = False
 
     @property
@@ -153,6 +155,7 @@ class Link:
         self._end_locally(condition)
 
     def _end_locally(self, condition: Condition) -> None:
+        self.reason = condition
         native.write_condition(lib.pn_link_condition(self.pointer), condition, *self.engine.telling())
         lib.pn_link_close(self.pointer)
         self._renew_window()

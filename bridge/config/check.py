@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.config import librdkafka
 from bridge.config.options import BY_KEY, OPTIONS, written
-from bridge.config.redaction import shown
+from bridge.config.redaction import HIDDEN, shown
 
 if TYPE_CHECKING:
     from bridge.config.resolve import Resolution
@@ -50,8 +51,13 @@ def rows(resolution: Resolution) -> list[Row]:
         value = shown(option.key, written(getattr(settings, option.field)))
         result.append(_row(resolution, option.key, value))
     passed_on = sorted(entries.keys() - BY_KEY.keys())
-    result += [_row(resolution, key, shown(key, entries[key].value)) for key in passed_on]
+    result += [_row(resolution, key, _passed_on(key, entries[key].value)) for key in passed_on]
     return result
+
+
+def _passed_on(key: str, value: str) -> str:
+    """Show a value for librdkafka. What it does not know may be the misspelt name of a secret."""
+    return shown(key, value) if librdkafka.is_known(librdkafka.split(key)[1]) else HIDDEN
 
 
 def _row(resolution: Resolution, key: str, value: str) -> Row:

@@ -65,7 +65,12 @@ class SinkEndpoints:
             return Condition(
                 topic.condition,
                 f"topic {route.topic!r}: {topic.description}",
-                {"kafka-error": topic.kafka_error, "topic": route.topic, "retriable": topic.retriable},
+                {
+                    "kafka-error": topic.kafka_error,
+                    "kafka-code": topic.kafka_code,
+                    "retriable": topic.retriable,
+                    "topic": route.topic,
+                },
             )
         if self._stopping:
             return SHUTTING_DOWN

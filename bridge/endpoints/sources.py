@@ -165,8 +165,7 @@ class SourceEndpoints:
         limit = (
             route.max_message_size_bytes if route else None
         ) or self._settings.amqp.max_message_size_bytes
-        if own is not None:
-            reporter.counting(own.counts)
+        reporter.counting(lambda: _last_words(link, own))
         link.open(machine if own is None else own.handler(machine), limit)
         reporter.attached(request)
         return machine
@@ -202,3 +201,11 @@ class SourceEndpoints:
                 link.credit_may_flow()
             except Exception as error:  # noqa: BLE001 - one link must not take the others with it
                 link.broke(error)
+
+
+def _last_words(link: IncomingLink, own: DeduplicatingLink | None) -> dict[str, object]:
+    """Say at a link's end what its machine does not know: why the bridge ended it, and duplicates."""
+    said: dict[str, object] = {} if own is None else own.counts()
+    if link.reason is not None:
+        said |= {"condition": link.reason.name, "description": link.reason.description}
+    return said

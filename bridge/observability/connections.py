@@ -13,20 +13,25 @@ if TYPE_CHECKING:
 class ConnectionReporter:
     """Reports all connections of a listener."""
 
+    def __init__(self) -> None:
+        self._peers: dict[int, str] = {}
+
     def accepted(self, connection_id: int, peer: str) -> None:
         """Report a new socket."""
+        self._peers[connection_id] = peer
         events.connection_accepted(connection_id, peer)
 
     def opened(self, connection_id: int, container_id: str) -> None:
         """Report the peer's open."""
-        events.connection_opened(connection_id, container_id)
+        events.connection_opened(connection_id, container_id, self._peers.get(connection_id, ""))
 
     def failed(self, connection_id: int, condition: Condition) -> None:
         """Report a connection that ended with an error."""
-        events.connection_failed(connection_id, condition)
+        events.connection_failed(connection_id, condition, self._peers.get(connection_id, ""))
 
     def ended(self, connection_id: int) -> None:
         """Report that the socket is gone."""
+        self._peers.pop(connection_id, None)
         events.connection_ended(connection_id)
 
     def handler_failed(self, connection_id: int, link_name: str, error: Exception) -> None:

@@ -41,16 +41,17 @@ def connection_accepted(connection: int, peer: str) -> None:
     _log.debug("connection accepted", connection=connection, peer=peer)
 
 
-def connection_opened(connection: int, container: str) -> None:
-    """Report a peer's open."""
-    _log.info("connection opened", connection=connection, container=container)
+def connection_opened(connection: int, container: str, peer: str) -> None:
+    """Report a peer's open; `peer` is its address."""
+    _log.info("connection opened", connection=connection, container=container, peer=peer)
 
 
-def connection_failed(connection: int, condition: Condition) -> None:
+def connection_failed(connection: int, condition: Condition, peer: str) -> None:
     """Report a connection that ended with an error."""
     _log.warning(
         "connection failed",
         connection=connection,
+        peer=peer,
         condition=condition.name,
         description=condition.description,
     )

@@ -74,6 +74,8 @@ class SourceReporter:
         self._counts: Callable[[], Mapping[str, object]] = dict
         self.drops = 0
         """How many pre-settled messages were lost."""
+        self.refusals = 0
+        """How many messages had another outcome than accepted."""
         self._refused: Burst[Outcome] = Burst(
             loop,
             lambda count, outcome: events.messages_refused(connection, link, topic, count, outcome),
@@ -97,6 +99,7 @@ class SourceReporter:
 
     def refused(self, outcome: Outcome) -> None:
         """Report a message with another outcome than accepted."""
+        self.refusals += 1
         self._refused.add(outcome)
 
     def dropped(self, reason: str) -> None:
@@ -119,6 +122,7 @@ class SourceReporter:
             {
                 "topic": self._topic,
                 "accepted": accepted,
+                "refused": self.refusals,
                 "unanswered": unanswered,
                 "in_doubt": in_doubt,
                 "dropped": self.drops,

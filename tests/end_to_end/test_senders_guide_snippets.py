@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SNIPPETS: Final = re.findall(r"```python\n(.*?)```", read("docs/senders.md"), re.DOTALL)
 
 
+SETTLED: Final = "connection.wait(lambda: delivery.settled)\nconnection.close()"
+
+
 def run(code: str, folder: Path, port: int, topic: str) -> None:
     """Run a snippet as a program of its own."""
     program = folder / "snippet.py"
@@ -32,6 +35,19 @@ def test_the_first_snippet_sends(kafka: RealKafka, start_service: StartService, 
     service = start_service(kafka)
     run(SNIPPETS[0], tmp_path, service.amqp_port, topic)
     assert [record.value() for record in kafka.records(topic)] == [b"one coffee"]
+
+
+def test_the_snippet_for_a_tombstone_makes_one(
+    kafka: RealKafka, start_service: StartService, tmp_path: Path
+) -> None:
+    topic = kafka.create_topic(config={"cleanup.policy": "compact"})
+    service = start_service(kafka)
+    [tombstone] = [code for code in SNIPPETS if "Sw" in code]
+    whole = SNIPPETS[0].replace("sender.send(", "_ = (")
+    assert whole.index("connection.close()") > 0
+    run(whole.replace("connection.close()", tombstone + SETTLED), tmp_path, service.amqp_port, topic)
+    (record,) = kafka.records(topic)
+    assert (record.key(), record.value()) == (b"table-7", None)
 
 
 def test_the_sender_that_sends_again_leaves_one_record_for_each_order(
