@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bridge.source.ports import Destination, Report
 
 _DAY_MS: Final = 86_400_000
+CLIENT: Final = "deduplication"
+"""What the log calls the Kafka clients of these links."""
 
 
 class DeduplicatingLinks:
@@ -46,6 +48,11 @@ class DeduplicatingLinks:
         on_error: kafka_settings.ErrorSink,
     ) -> None:
         kafka, ours = settings.kafka, settings.deduplication
+
+        def said(_client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001 - ErrorSink
+            # Not what the shared producer says: a link's own is fenced when the link is attached elsewhere.
+            on_error(CLIENT, name, description, fatal)
+
         windows = [rule.route.deduplication for rule in routes.rules]
         self._windows = Windows()
         self._producers = DeduplicatingProducers(
@@ -55,9 +62,9 @@ class DeduplicatingLinks:
                     {**kafka.common, **kafka.producer},
                     acks="all",
                     message_max_bytes=settings.amqp.max_message_size_bytes,
-                    on_error=on_error,
+                    on_error=said,
                 ),
-                client=kafka_settings.admin(bootstrap_servers, kafka.common, on_error=on_error),
+                client=kafka_settings.admin(bootstrap_servers, kafka.common, on_error=said),
                 topic=ours.topic,
                 partitions=ours.partitions,
                 retention_ms=max(_DAY_MS, *(2 * window.window_ms for window in windows if window), 0),
@@ -104,7 +111,7 @@ class DeduplicatingLink:
         return replace(
             self._plain,
             produce=self._produce,
-            produce_unacknowledged=self._produce,
+            produce_unacknowledged=self._produce_settled,
             produce_alone=None,
             room=self._producer.room,
             to_record=self._identified_record if self._by_message_id else self._tagged_record,
@@ -183,13 +190,35 @@ class DeduplicatingLink:
         report: Report,
         /,
     ) -> Failure | None:
-        failure = self._producer.produce(
-            topic, value, key, headers, partition, timestamp_ms, report, self._identity
+        return _refusal(
+            self._producer.produce(
+                topic, value, key, headers, partition, timestamp_ms, report, self._identity
+            )
         )
-        if failure is not None and failure.kafka_error == QUEUE_FULL:
-            # The link would keep the record and try again, by then with another message's identity.
-            return replace(failure, kafka_error="_PREV_IN_PROGRESS")
-        return failure
+
+    def _produce_settled(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: Headers | None,
+        partition: int,
+        timestamp_ms: int,
+        report: Report,
+        /,
+    ) -> Failure | None:
+        return _refusal(
+            self._producer.produce_settled(
+                topic, value, key, headers, partition, timestamp_ms, report, self._identity
+            )
+        )
+
+
+def _refusal(failure: Failure | None) -> Failure | None:
+    if failure is not None and failure.kafka_error == QUEUE_FULL:
+        # The link would keep the record and try again, by then with another message's identity.
+        return replace(failure, kafka_error="_PREV_IN_PROGRESS")
+    return failure
 
 
 class TagReader:

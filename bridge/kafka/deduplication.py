@@ -25,15 +25,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bridge.kafka import failures
+from bridge.kafka import failures, ledger_failures
 from bridge.kafka.ledger_reader import LedgerReaders
 from bridge.kafka.ledger_topic import LedgerTopic
 from bridge.kafka.ledger_transactions import Pending
 from bridge.kafka.ledger_writer import LedgerWriter
-from bridge.model import conditions
 from bridge.model.failures import Failure, Stored
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from confluent_kafka import KafkaError
 
     from bridge.kafka.ledger_contract import DeduplicationEvents, Ledger, LedgerSettings
@@ -55,35 +56,8 @@ HANDOVER_SECONDS: Final = 5.0
 """How long a link waits for the one that it replaces in this process to store what it has."""
 
 
-def _timed_out(stored: Stored) -> Failure:
-    return Failure(
-        "_MSG_TIMED_OUT",
-        -192,
-        "Kafka: the transaction was not decided in time",
-        conditions.INTERNAL_ERROR,
-        retriable=True,
-        stored=stored,
-    )
-
-
 _GONE: Final[Record] = ("", None, None, None, -1, 0)
 """In place of a record that is not sent any more: its bytes need not wait for the thread."""
-_STOLEN: Final = Failure(
-    "_FENCED",
-    -144,
-    "the link was attached elsewhere",
-    conditions.LINK_STOLEN,
-    retriable=True,
-    stored=Stored.PERHAPS,
-)
-_CLOSED: Final = Failure(
-    "_DESTROY",
-    -197,
-    "the link ended before Kafka had decided",
-    conditions.LINK_DETACH_FORCED,
-    retriable=True,
-    stored=Stored.PERHAPS,
-)
 
 
 class DeduplicatingProducers:
@@ -118,14 +92,7 @@ class DeduplicatingProducers:
         if isinstance(partitions, Failure):
             return partitions
         if len(self._alive) >= self._settings.links_max:
-            return Failure(
-                "",  # not Kafka says so
-                -1,
-                f"{self._settings.links_max} links with deduplication are attached here, no more are allowed",
-                conditions.RESOURCE_LIMIT_EXCEEDED,
-                retriable=False,
-                stored=Stored.NO,
-            )
+            return ledger_failures.too_many_links(self._settings.links_max)
         return DeduplicatingProducer(
             self._settings, ledger, ledger.partition(partitions), self._readers, self._started
         )
@@ -251,7 +218,7 @@ class DeduplicatingProducer:
             return None
         now_ms = time.time_ns() // 1_000_000
         if not self._is_blind and self._ledger.remembers(fingerprint, now_ms):
-            self._suppress(report)
+            self._suppress([report])
             return None
         record = topic, value, key, headers, partition, timestamp_ms
         item = Pending(record, fingerprint, self._ledger.sequence(now_ms), now_ms, deadline, report)
@@ -317,12 +284,12 @@ class DeduplicatingProducer:
         """Forget what was given up; a sender may have come again meanwhile."""
         for item in items:
             self._forget(item)
-            _report(item, _timed_out(Stored.NO))
+            _report(item, ledger_failures.timed_out(Stored.NO))
 
     def stolen(self) -> None:
         """End in favour of the link's attachment elsewhere. What is under way may be stored yet."""
         if self._failure is None:
-            self._failure = _STOLEN
+            self._failure = ledger_failures.STOLEN
             if not self._closing and self._events is not None:
                 self._events.stolen()
         self.close()
@@ -331,7 +298,7 @@ class DeduplicatingProducer:
         """Take notice that the thread ended; `failure` says why, if it was not asked to."""
         self._writer.leave()
         if self._failure is None:
-            self._failure = failure or _CLOSED
+            self._failure = failure or ledger_failures.CLOSED
             if failure is not None and not self._closing and self._events is not None:
                 self._events.failed(failure)
         self._closing = True
@@ -374,16 +341,15 @@ class DeduplicatingProducer:
                 continue
             if self._ledger.remembers(item.fingerprint, now_ms):
                 self._forget(item)
-                for report in item.reports:
-                    self._suppress(report)
+                self._suppress(item.reports)
             else:
                 self._writer.take(item)
 
-    def _suppress(self, report: Report) -> None:
+    def _suppress(self, reports: Sequence[Report]) -> None:
         self.duplicates_suppressed += 1
         if not self._duplicates:
             self._loop.call_soon(self._report_duplicates)
-        self._duplicates.append(report)
+        self._duplicates += reports
 
     def _report_duplicates(self) -> None:
         reports, self._duplicates = self._duplicates, []
@@ -396,11 +362,11 @@ class DeduplicatingProducer:
         for item in [each for each in self._in_flight.values() if each.deadline <= now and each.reports]:
             item.is_given_up = not item.was_sent
             if item.was_sent:  # also if the thread has taken it just now
-                _report(item, _timed_out(Stored.PERHAPS))
+                _report(item, ledger_failures.timed_out(Stored.PERHAPS))
             else:
                 self._forget(item)
                 item.record = _GONE
-                _report(item, _timed_out(Stored.NO))
+                _report(item, ledger_failures.timed_out(Stored.NO))
         self._unjudged = [item for item in self._unjudged if not item.is_given_up]
         self._expiry = self._loop.call_later(EXPIRY_SECONDS, self._expire)
 

@@ -115,6 +115,17 @@ def test_a_cluster_that_does_not_answer_is_a_failure_that_may_pass() -> None:
     assert answer.retriable
 
 
+def test_a_question_without_an_answer_holds_nobody_up() -> None:
+    async def meanwhile(catalog: Catalog) -> bool:
+        question = asyncio.create_task(catalog.topic("any"))
+        await asyncio.sleep(0)  # it is put
+        catalog.poll()
+        await asyncio.gather(catalog.reachable(0.1), catalog.reachable(0.1))
+        return question.done()
+
+    assert not ask(NOBODY, meanwhile, timeout_ms=5000)
+
+
 def test_reachable_is_what_answers(kafka: RealKafka) -> None:
     assert ask(kafka.bootstrap_servers, lambda catalog: catalog.reachable(20.0))
     assert not ask(NOBODY, lambda catalog: catalog.reachable(0.5))

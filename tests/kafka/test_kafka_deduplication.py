@@ -547,6 +547,7 @@ def test_there_are_no_more_links_than_configured(kafka: RealKafka) -> None:
         refusal = await replica.producers.open(ledger)
         assert isinstance(refusal, Failure)
         assert refusal.condition == "amqp:resource-limit-exceeded"
+        assert not refusal.kafka_error
         await link.end()
         again = await replica.attach(topic, "second")
         await again.end()
