@@ -8,7 +8,7 @@ import pytest
 from support.crowd import Crowd
 from support.outbox import ACCEPTED, Outbox, identity
 from support.service import running_service
-from support.soak import scaled
+from support.soak import cases, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,13 @@ IMPATIENT: Final = {**PATIENT, "kafka.producer.message.timeout.ms": "2000"}
 """Records are given up before the broker is back: their senders are told, and send again."""
 
 
-@pytest.mark.parametrize("options", [PATIENT, IMPATIENT], ids=["patient", "impatient"])
+@pytest.mark.parametrize(
+    "options",
+    cases(
+        [pytest.param(PATIENT, id="patient"), pytest.param(IMPATIENT, id="impatient")],
+        sample=[pytest.param(IMPATIENT, id="impatient")],
+    ),
+)
 def test_what_was_accepted_is_stored_however_often_the_broker_is_killed(
     own_kafka: Callable[..., OwnKafka], tmp_path: Path, options: dict[str, str]
 ) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Value = TypeVar("Value")
 
@@ -17,3 +20,8 @@ LIMIT_SECONDS: Final = 1800 if WHOLE else 240
 def scaled(whole: Value, sample: Value) -> Value:
     """Choose between the number of the whole test and that of the sample."""
     return whole if WHOLE else sample
+
+
+def cases(whole: Iterable[Value], sample: Iterable[Value]) -> list[Value]:
+    """Choose between all cases of a test and some of them."""
+    return list(whole if WHOLE else sample)
