@@ -43,7 +43,8 @@ def refused(convert: Callable[[bytes], object], message: bytes) -> bool:
     try:
         convert(message)
     except MappingError as error:
-        return error.condition == "amqp:decode-error"
+        # A count that was damaged may announce more than native allows.
+        return error.condition in {"amqp:decode-error", "amqp:resource-limit-exceeded"}
     return False
 
 
