@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from bridge.addressing import AddressError
 from bridge.amqp.links import IncomingLink
-from bridge.config.routes import changed
 from bridge.endpoints.contract import SHUTTING_DOWN, reference
 from bridge.endpoints.sinks import SinkEndpoints
 from bridge.endpoints.sources import SourceEndpoints
@@ -63,7 +62,7 @@ class Endpoints:
         Detaches the links that would be served otherwise from now on, and gives their number; the others
         are not touched.
         """
-        return self._sources.reroute(routes, changed) + self._sinks.reroute(routes, changed)
+        return self._sources.reroute(routes) + self._sinks.reroute(routes)
 
     def stop(self) -> None:
         """Refuse attaches, and give no more credit to senders."""

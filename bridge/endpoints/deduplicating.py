@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from bridge.model.links import AttachRequest
     from bridge.source.link import SourceLink
     from bridge.source.outcomes import Place
-    from bridge.source.ports import Destination, Report
+    from bridge.source.ports import Destination, Produce, Report
+
+    IdentifiedProduce = Callable[
+        [str, bytes | None, bytes | None, Headers | None, int, int, Report, bytes], Failure | None
+    ]
 
 _DAY_MS: Final = 86_400_000
 CLIENT: Final = "deduplication"
@@ -110,8 +114,8 @@ class DeduplicatingLink:
         """The destination by way of this link's producer, pre-settled messages included."""
         return replace(
             self._plain,
-            produce=self._produce,
-            produce_unacknowledged=self._produce_settled,
+            produce=self._identified(self._producer.produce),
+            produce_unacknowledged=self._identified(self._producer.produce_settled),
             produce_alone=None,
             room=self._producer.room,
             to_record=self._identified_record if self._by_message_id else self._tagged_record,
@@ -179,46 +183,26 @@ class DeduplicatingLink:
             )
         return self._plain.to_record(message)
 
-    def _produce(
-        self,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None,
-        headers: Headers | None,
-        partition: int,
-        timestamp_ms: int,
-        report: Report,
-        /,
-    ) -> Failure | None:
-        return _refusal(
-            self._producer.produce(
-                topic, value, key, headers, partition, timestamp_ms, report, self._identity
-            )
-        )
+    def _identified(self, produce: IdentifiedProduce) -> Produce:
+        """Give a door of the producer as links know it: without the identity, which is this link's to add."""
 
-    def _produce_settled(
-        self,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None,
-        headers: Headers | None,
-        partition: int,
-        timestamp_ms: int,
-        report: Report,
-        /,
-    ) -> Failure | None:
-        return _refusal(
-            self._producer.produce_settled(
-                topic, value, key, headers, partition, timestamp_ms, report, self._identity
-            )
-        )
+        def hand_over(
+            topic: str,
+            value: bytes | None,
+            key: bytes | None,
+            headers: Headers | None,
+            partition: int,
+            timestamp_ms: int,
+            report: Report,
+            /,
+        ) -> Failure | None:
+            failure = produce(topic, value, key, headers, partition, timestamp_ms, report, self._identity)
+            if failure is not None and failure.kafka_error == QUEUE_FULL:
+                # The link would keep the record and try again, by then with another message's identity.
+                return replace(failure, kafka_error="_PREV_IN_PROGRESS")
+            return failure
 
-
-def _refusal(failure: Failure | None) -> Failure | None:
-    if failure is not None and failure.kafka_error == QUEUE_FULL:
-        # The link would keep the record and try again, by then with another message's identity.
-        return replace(failure, kafka_error="_PREV_IN_PROGRESS")
-    return failure
+        return hand_over
 
 
 class TagReader:

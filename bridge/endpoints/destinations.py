@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bridge import addressing
-from bridge.addressing import AddressError
+from bridge.addressing import AddressError, names
 from bridge.endpoints.contract import now_ms
 from bridge.mapping.keys import keyed
 from bridge.mapping.profiles import PROFILES
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 MAPPING_PROPERTY: Final = "x-opt-bridge.mapping"
 PARTITION_PROPERTIES: Final = ("event-streams-partition", "x-opt-bridge.partition")
-
-PARTITION_MAX: Final = (1 << 31) - 1
-PARTITION_DIGITS: Final = 10
 
 REMEMBERED_SECONDS: Final = 30.0
 FAILURE_REMEMBERED_SECONDS: Final = 1.0
@@ -256,22 +253,18 @@ def _partition(address: SourceAddress, properties: Mapping[str, str | int | bool
         if given is None:
             continue
         text = str(given)
-        if (
-            isinstance(given, bool)
-            or not text.isascii()
-            or not text.isdigit()
-            or len(text) > PARTITION_DIGITS
-            or int(text) > PARTITION_MAX
-        ):
+        try:
+            number = names.partition(text)
+        except AddressError:
             return Condition(
                 conditions.INVALID_FIELD,
                 f"the link property {name} must be the number of a partition, it is {text[:20]!r}",
             )
-        if found is not None and found != int(text):
+        if found is not None and found != number:
             return Condition(
                 conditions.INVALID_FIELD,
-                f"the link property {name} names partition {int(text)}, and its address or another property"
+                f"the link property {name} names partition {number}, and its address or another property"
                 f" names {found}",
             )
-        found = int(text)
+        found = number
     return found

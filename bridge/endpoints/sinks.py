@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge import addressing
+from bridge.config.routes import changed
 from bridge.endpoints.contract import ROUTE_CHANGED, SHUTTING_DOWN
 from bridge.endpoints.destinations import choose_mapping, mapping_options, reserved
 from bridge.kafka import settings as kafka_settings
@@ -19,8 +20,6 @@ from bridge.sink import policy as sink_policy
 from bridge.sink.link import SinkLimits, SinkLink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bridge.amqp.links import OutgoingLink
     from bridge.amqp.listener import Connection
     from bridge.config import Settings
@@ -78,7 +77,7 @@ class SinkEndpoints:
             self._open(connection, link, address, (route, profile))
         return None
 
-    def reroute(self, routes: Routes, changed: Callable[[Routes, Routes, set[str]], set[str]]) -> int:
+    def reroute(self, routes: Routes) -> int:
         """Put other routes in force; detaches the links that would be served otherwise, and counts them."""
         other = changed(self._routes, routes, {topic for topic, _ in self._links.values()})
         self._routes = routes

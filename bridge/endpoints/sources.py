@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bridge import addressing
+from bridge.config.routes import changed
 from bridge.endpoints.contract import ROUTE_CHANGED, SHUTTING_DOWN, reference
 from bridge.endpoints.deduplicating import DeduplicatingLinks
 from bridge.endpoints.destinations import Attachment, DestinationFinder
@@ -21,8 +22,6 @@ from bridge.source.outcomes import Place
 from bridge.source.ports import Peer, SourceDoors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bridge.amqp.links import IncomingLink
     from bridge.amqp.listener import Connection
     from bridge.config import Settings
@@ -113,7 +112,7 @@ class SourceEndpoints:
         own.start(machine, place)
         return None
 
-    def reroute(self, routes: Routes, changed: Callable[[Routes, Routes, set[str]], set[str]]) -> int:
+    def reroute(self, routes: Routes) -> int:
         """Put other routes in force; detaches the links that would be served otherwise, and counts them."""
         topics = {topic for topic in self._links.values() if topic is not None}
         other = changed(self._finder.routes, routes, topics)

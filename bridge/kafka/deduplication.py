@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from bridge.kafka.ledger_contract import DeduplicationEvents, Ledger, LedgerSettings
     from bridge.kafka.ledger_transactions import Record
-    from bridge.kafka.producers import Headers
     from bridge.kafka.settings import Options
+    from bridge.mapping.record import Headers
 
 Report: TypeAlias = Callable[[object, None], None]
 """Called with a Failure (None: the message is in Kafka); the second argument is of no use here."""

@@ -18,9 +18,9 @@ from bridge.kafka import failures, settings
 
 if TYPE_CHECKING:
     from bridge.kafka.settings import Options
+    from bridge.mapping.record import Headers
     from bridge.model.failures import Failure
 
-Headers: TypeAlias = list[tuple[str, bytes | None]]
 Report: TypeAlias = Callable[[object, Any], None]
 """Called with a KafkaError (None: stored) and the Message that it is about."""
 
