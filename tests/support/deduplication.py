@@ -114,6 +114,14 @@ class Link:
         self.send_all(identities)
         await self.answered(before + len(identities))
 
+    async def deliver_until_accepted(self, identities: Sequence[bytes]) -> None:
+        """Send messages, all of them again as long as one of them is not accepted."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        await self.deliver(identities)
+        while any(self.answers[identity][-1] is not None for identity in identities):
+            assert time.monotonic() < deadline
+            await self.deliver(identities)
+
     async def end(self) -> None:
         self.producer.close()
         await asyncio.wait_for(asyncio.shield(self.producer.stopped), LIMIT_SECONDS)

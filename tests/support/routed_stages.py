@@ -186,6 +186,8 @@ class _LedgerProducer:
         else:
             self._taken.append((int(value), self._ledger.sequence(self._now_ms), fingerprint, report))
 
+    produce_settled = produce
+
     def commit(self) -> None:
         """Store all that was taken, with its entries, in one transaction."""
         numbers = [number for number, *_ in self._taken]
