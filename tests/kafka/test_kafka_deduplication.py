@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
