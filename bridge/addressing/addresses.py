@@ -1,8 +1,9 @@
-"""Addresses of links, parsed: the topic, and the partition or the group.
+"""Addresses of links, parsed: the topic, and the partition, the group or the share group.
 
 `parse_source` is for the target of an AMQP sender, whose messages go to Kafka; `parse_sink` for the
 source of an AMQP receiver. Both raise nothing but AddressError, for any text. They do not know
-whether the topic exists.
+whether the topic exists, nor what else the link asks for: whether a receiver needs a group is decided
+where its filters are known.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ GROUP: Final = "/group.id/"
 PARTITION: Final = "/Partitions/"
 EVENT_HUBS_GROUP: Final = "/ConsumerGroups/"
 SHARE: Final = "/share/"
+INFO: Final = "/$info"
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -37,13 +39,32 @@ class SourceAddress:
 
 @dataclass(frozen=True, slots=True)
 class SinkAddress:
-    """Where a receiver's messages come from: a topic, read as a member of a consumer group."""
+    """Where a receiver's messages come from.
+
+    `group`: read as a member of a consumer group, or for it. `partition`: this one alone. `share`: read
+    as a member of a share group. `info`: not the records are asked for but what Kafka knows of the topic,
+    and of `group` if it is given. With none of these the whole topic is read, for nobody.
+    `event_hubs`: it was written as Event Hubs has it, whose groups keep no offsets.
+
+    As text it is the address again. Only Event Hubs' form has a place for both group and partition.
+    """
 
     topic: str
-    group: str
+    group: str | None = None
+    partition: int | None = None
+    share: str | None = None
+    info: bool = False
+    event_hubs: bool = False
 
     def __str__(self) -> str:
-        return f"{self.topic}{GROUP}{self.group}"
+        text = self.topic
+        if self.group is not None:
+            text += f"{EVENT_HUBS_GROUP if self.event_hubs else GROUP}{self.group}"
+        if self.partition is not None and (self.event_hubs or self.group is None):
+            text += f"{PARTITION}{self.partition}"
+        if self.share is not None:
+            text += f"{SHARE}{self.share}"
+        return text + INFO if self.info else text
 
 
 def parse_source(address: str) -> SourceAddress:
@@ -62,37 +83,81 @@ def parse_source(address: str) -> SourceAddress:
 
 
 def parse_sink(address: str) -> SinkAddress:
-    """Parse a receiver's source: `topic/group.id/<group>`, with `a/b` for the topic `a.b`.
+    """Parse a receiver's source; `a/b` is the topic `a.b` in all forms.
 
-    The group is all that follows, slashes included. The address is split at the first `/group.id/`.
+    - `topic/group.id/<group>`: the group is all that follows the first `/group.id/`, slashes included
+    - `topic`, `topic/Partitions/<n>`
+    - `hub/ConsumerGroups/<group>/Partitions/<n>`, and without the partition
+    - `topic/share/<group>`: the group is all that follows the first `/share/`. Where another of these
+      words is in the address, `share` is a part of the topic's name
+    - `topic/$info`, `topic/group.id/<group>/$info`: a last `/$info` is never part of the group
     """
     _refuse_url(address)
-    path, found, group = _split(address, GROUP)
+    wanted = address.removesuffix(INFO)
+    info = wanted != address
+    path, found, group = _split(wanted, GROUP)
     if found:
-        return SinkAddress(names.topic(path), names.group(group))
-    raise _no_group(address)
+        return SinkAddress(_topic(path, address), names.group(group), info=info)
+    if info:
+        return SinkAddress(_whole_topic(wanted, address), info=True)
+    path, found, rest = _split(address, EVENT_HUBS_GROUP)
+    if found:
+        return _event_hubs(_topic(path, address), rest)
+    path, found, number = _split(address, PARTITION)
+    if found:
+        return SinkAddress(names.topic(path), partition=names.partition(number))
+    path, found, group = _split(address, SHARE)
+    if found:
+        return SinkAddress(names.topic(path), share=names.share_group(group))
+    return SinkAddress(names.topic(address))
 
 
-def _no_group(address: str) -> AddressError:
-    """Return what is wrong with a receiver's address that has no `/group.id/` in it."""
-    for marker, form in (
-        (EVENT_HUBS_GROUP, "hub/ConsumerGroups/<group>/Partitions/<n>"),
-        (PARTITION, "topic/Partitions/<n>"),
-        (SHARE, "topic/share/<group>"),
-    ):
-        if marker in address:
-            return AddressError(
-                NOT_IMPLEMENTED,
-                f"addresses of the form {form} are not offered yet; read as a member of a consumer"
-                " group, as in: orders/group.id/billing",
-            )
-    topic = names.topic(address)  # raises the error of a wrong topic, which comes first
+def no_group(address: SinkAddress) -> AddressError:
+    """Return the error for a receiver that asks for a topic and for nothing that needs no group."""
+    topic = address.topic
     return AddressError(
         INVALID_FIELD,
-        "a receiver's address names its consumer group; write"
-        f" {topic}{GROUP}<group>, as in: orders/group.id/billing",
+        f"a receiver's address names its consumer group; write {topic}{GROUP}<group>, as in:"
+        " orders/group.id/billing, or orders/share/<group> for a share group. Without a group a receiver"
+        " reads that says where (orders/Partitions/0, or a filter for the partition), from where (a filter"
+        " x-opt-bridge.start), or that it browses (distribution-mode copy)",
         NO_GROUP,
     )
+
+
+def _event_hubs(topic: str, rest: str) -> SinkAddress:
+    """Read what follows `/ConsumerGroups/`. A slash in it is more likely a slip than a group's name."""
+    group, found, number = _split(rest, PARTITION)
+    if not group or "/" in group:
+        raise names.invalid(
+            f"{names.quoted(rest)} is not a group, perhaps with a partition; write"
+            " hub/ConsumerGroups/<group>/Partitions/<n>, as in: orders/ConsumerGroups/$Default/Partitions/0"
+        )
+    partition = names.partition(number) if found else None
+    return SinkAddress(topic, names.group(group), partition, event_hubs=True)
+
+
+def _whole_topic(path: str, address: str) -> str:
+    """Return the topic that `$info` is asked of; raise AddressError if it is asked of less or more."""
+    for marker in (EVENT_HUBS_GROUP, PARTITION, SHARE):
+        if marker in f"{path}/":
+            raise names.invalid(
+                f"{names.quoted(address)}: {INFO} follows a topic or its consumer group, as in:"
+                " orders/$info or orders/group.id/billing/$info"
+            )
+    return names.topic(path)
+
+
+def _topic(path: str, address: str) -> str:
+    """Return the topic before a group; raise AddressError if a partition or group is named before it."""
+    for marker in (EVENT_HUBS_GROUP, PARTITION):
+        if marker in f"{path}/":
+            raise names.invalid(
+                f"{names.quoted(address)} has {marker} before its group; a group is written as in:"
+                " orders/group.id/billing, and a single partition is asked of it by the filter"
+                " x-opt-bridge.partition"
+            )
+    return names.topic(path)
 
 
 def _split(address: str, marker: str) -> tuple[str, bool, str]:

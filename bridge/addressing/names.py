@@ -49,8 +49,17 @@ def topic(path: str) -> str:
 
 def group(text: str) -> str:
     """Return the name of a consumer group; raise AddressError if it is none."""
+    return _group(text, "group.id, as in: orders/group.id/billing")
+
+
+def share_group(text: str) -> str:
+    """Return the name of a share group; raise AddressError if it is none."""
+    return _group(text, "share, as in: orders/share/workers (market.share is a topic of that name)")
+
+
+def _group(text: str, form: str) -> str:
     if not text:
-        raise invalid("the group is empty; it follows group.id, as in: orders/group.id/billing")
+        raise invalid(f"the group is empty; it follows {form}")
     if len(text) > LONGEST_GROUP:
         raise invalid(f"the group has {len(text)} characters; {LONGEST_GROUP} are allowed")
     if not text.isprintable():

@@ -33,6 +33,14 @@ class AttachRequest:
     address of the terminus at the bridge's side (its target, or its source), `outcomes` the symbols that
     the sending peer's source lists as supported (AMQP 1.0 core, 3.5.3), `properties` the scalars among
     the link's properties, `max_message_size_bytes` the largest message that the peer takes, 0 for no limit.
+
+    `filters` is the filter-set of the source (core 3.5.8), decoded: keys as text, values as `bridge.codec`
+    gives them, most of them `Described`. `durable` tells that the terminus is to outlive the link (its
+    durability or its expiry-policy says so, core 3.5.5-3.5.6): the link's name is meant to come back.
+    `capabilities` are those that the peer wishes for or has, in its open and in the link's source.
+    `browses` tells that messages are to be looked at and not taken (distribution-mode copy, 3.5.7; a durable
+    terminus with this mode is a subscription instead). `malformed` says what in the request is not as AMQP
+    has it, in words for a person; such a request is to be refused.
     """
 
     container_id: str
@@ -45,6 +53,9 @@ class AttachRequest:
     properties: Mapping[str, str | int | bool] = field(default_factory=dict)
     dynamic: bool = False
     browses: bool = False
-    filters: frozenset[str] = field(default_factory=frozenset)
+    filters: Mapping[str, object] = field(default_factory=dict)
+    malformed: str = ""
+    durable: bool = False
+    capabilities: frozenset[str] = field(default_factory=frozenset)
     coordinator: bool = False
     max_message_size_bytes: int = 0

@@ -25,13 +25,15 @@ class DeliveryState(IntEnum):
 class Outcome:
     """A delivery's terminal state with what belongs to it.
 
-    `condition` is used with REJECTED only, the two flags with MODIFIED only.
+    `condition` is used with REJECTED only, the two flags with MODIFIED only, and so are `annotations`:
+    what a receiver wants merged into the message's annotations, as an encoded AMQP map; empty for none.
     """
 
     state: DeliveryState
     condition: Condition | None = None
     delivery_failed: bool = False
     undeliverable_here: bool = False
+    annotations: bytes = b""
 
 
 ACCEPTED: Final = Outcome(DeliveryState.ACCEPTED)

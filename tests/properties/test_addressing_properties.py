@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bridge.addressing import AddressError, SinkAddress, SourceAddress, parse_sink, parse_source
+from bridge.addressing import AddressError, SinkAddress, SourceAddress, no_group, parse_sink, parse_source
 from bridge.model.conditions import INVALID_FIELD, NOT_IMPLEMENTED
 
 if TYPE_CHECKING:
@@ -21,9 +21,21 @@ topics = st.from_regex(LEGAL_TOPIC, fullmatch=True).filter(lambda name: name not
 groups = st.text(min_size=1, max_size=255).filter(str.isprintable)
 partitions = st.integers(0, 2**31 - 1)
 
+# Groups that no form of address takes for something else.
+plain_groups = st.from_regex(r"[A-Za-z0-9._$ -]{1,40}", fullmatch=True).filter(lambda name: name != "$info")
+yes = st.sampled_from([True])
+sinks = st.one_of(
+    st.builds(SinkAddress, topics, groups.filter(lambda group: not f"/{group}".endswith("/$info"))),
+    st.builds(SinkAddress, topics, groups, info=yes),
+    st.builds(SinkAddress, topics, plain_groups, st.none() | partitions, event_hubs=yes),
+    st.builds(SinkAddress, topics, partition=st.none() | partitions),
+    st.builds(SinkAddress, topics, share=plain_groups),
+    st.builds(SinkAddress, topics, info=yes),
+)
+
 # Text that has the shape of an address more often than chance would have it.
 parts = st.sampled_from(
-    ["/", "//", "group.id", "Partitions", "ConsumerGroups", "share", "orders", "0", "amqp://", ""]
+    ["/", "//", "group.id", "Partitions", "ConsumerGroups", "share", "$info", "orders", "0", "amqp://", ""]
 )
 texts = st.one_of(
     st.text(),
@@ -54,9 +66,14 @@ def test_any_text_is_an_address_or_an_address_error(text: str) -> None:
         assert parse_source(str(source)) == source
     sink = _parse(parse_sink, text)
     if isinstance(sink, SinkAddress):
-        assert LEGAL_TOPIC.fullmatch(sink.topic)
-        assert sink.group
+        assert sink.group != ""
+        assert sink.share != ""
+        assert sink.share is None or sink == SinkAddress(sink.topic, share=sink.share)
+        assert not sink.info or sink.partition is None
+        assert sink.event_hubs or sink.group is None or sink.partition is None
         assert parse_sink(str(sink)) == sink
+        assert LEGAL_TOPIC.fullmatch(sink.topic)
+        assert len(no_group(sink).description) < 1000
 
 
 @given(topics, st.none() | partitions)
@@ -65,9 +82,8 @@ def test_printed_addresses_of_senders_parse_back(topic: str, partition: int | No
     assert parse_source(str(address)) == address
 
 
-@given(topics, groups)
-def test_printed_addresses_of_receivers_parse_back(topic: str, group: str) -> None:
-    address = SinkAddress(topic, group)
+@given(sinks)
+def test_printed_addresses_of_receivers_parse_back(address: SinkAddress) -> None:
     assert parse_sink(str(address)) == address
 
 
@@ -84,7 +100,10 @@ def test_slashes_and_dots_are_the_same_topic(topic: str, partition: int | None) 
 
 
 @given(topics, texts)
-def test_a_sender_and_a_receiver_never_read_one_address_alike(topic: str, rest: str) -> None:
-    """What names a group is for receivers, what does not is for senders; nothing is for both."""
+@example("market", "share")
+def test_a_sender_and_a_receiver_read_one_address_alike(topic: str, rest: str) -> None:
+    """What both take and no group is in is the same topic and partition; no sender takes a group."""
     address = f"{topic}/{rest}" if rest else topic
-    assert _parse(parse_source, address) is None or _parse(parse_sink, address) is None
+    source, sink = _parse(parse_source, address), _parse(parse_sink, address)
+    if isinstance(source, SourceAddress) and isinstance(sink, SinkAddress) and sink.share is None:
+        assert sink == SinkAddress(source.topic, partition=source.partition)

@@ -1,0 +1,1 @@
+"""What a receiver asks for in its source's filter-set: which records, and from where. Pure."""
