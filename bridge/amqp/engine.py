@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bridge.amqp import hot_path, native
+from bridge.amqp import hot_path, native, termini
 from bridge.amqp.links import IncomingLink, Link, OutgoingLink
 from bridge.model import conditions
 from bridge.model.conditions import Condition
@@ -136,7 +136,7 @@ class Engine:
             blocked, self._blocked = self._blocked, []
             for link in blocked:
                 if not link.discards:
-                    self.call(link, link.base_handler.batch_ended)
+                    self.call(link, link.batch_ended)
 
     def tick(self, now_ms: int) -> int:
         """Let time pass: heartbeats, and the end of a silent peer. Gives the next deadline, 0 for none."""
@@ -233,9 +233,8 @@ class Engine:
     def queues(self, session: CData) -> bool:
         """Tell whether a link of this session has messages that still may be sent."""
         return any(
-            lib.pn_link_session(pointer) == session and lib.pn_link_queued(pointer) > 0
+            isinstance(link, OutgoingLink) and lib.pn_link_session(pointer) == session and link.queues()
             for pointer, link in self._links.items()
-            if isinstance(link, OutgoingLink)
         )
 
     # ------------------------------------------------------------------ events
@@ -283,7 +282,7 @@ class Engine:
                     if lib.pn_link_credit(link.pointer) < 0:
                         link.overrun()
                         continue
-                self.call(link, link.base_handler.batch_ended)
+                self.call(link, link.batch_ended)
         self.changed()
 
     def _detach_failed(self, link: Link, error: Exception) -> None:
@@ -336,7 +335,7 @@ class Engine:
             # Their detaches are made now: proton makes attaches first, and a peer that attached a link's
             # name again without waiting would see it attached twice.
             lib.pn_transport_pending(self._transport)
-        request = native.read_attach(pointer, self.peer_container_id)
+        request = termini.read_attach(pointer, self.peer_container_id)
         link: AnyLink
         if request.peer_sends:
             link = IncomingLink(self, pointer, request)

@@ -9,9 +9,12 @@ Source: AMQP 1.0 core, section 2.6 (links).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from bridge.amqp import hot_path, native
+from bridge.amqp import hot_path, native, termini
+from bridge.amqp.handlers import NOT_OPEN_YET
+from bridge.amqp.pieces import PIECE_BYTES, LargeMessage
+from bridge.amqp.termini import Granted
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from cproton_ffi import lib
@@ -20,64 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.amqp.engine import Engine
+    from bridge.amqp.handlers import IncomingHandler, LinkHandler, OutgoingHandler
     from bridge.amqp.native import CData
+    from bridge.amqp.termini import DistributionMode
     from bridge.model.links import AttachRequest
     from bridge.model.outcomes import Outcome
 
 OUTGOING_BYTES_MAX: Final = 1 << 20
 """How many bytes a session may hold that the peer's window or the socket have not taken yet."""
-
-
-class LinkHandler(Protocol):
-    """What both kinds of handlers are told."""
-
-    def batch_ended(self) -> None:
-        """All events that the engine had are handled: the time to give credit, or to send."""
-
-    def close(self) -> object:
-        """Take notice that the link has ended. Called once."""
-
-
-class IncomingHandler(LinkHandler, Protocol):
-    """Told about a link on which the peer sends."""
-
-    def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None:  # noqa: FBT001 - positional: the hot path
-        """Take one whole message."""
-
-    def arriving(self, change_bytes: int, /) -> None:
-        """Count bytes of a message of several frames; all are taken back when it is whole or given up."""
-
-    def aborted(self) -> None:
-        """Take notice of a transfer that was given up."""
-
-    def settled(self, delivery: CData, /) -> None:
-        """Take notice that the peer settled an unsettled delivery."""
-
-
-class OutgoingHandler(LinkHandler, Protocol):
-    """Told about a link on which the bridge sends."""
-
-    def accepted(self, delivery: CData, /) -> None:
-        """Take the outcome accepted."""
-
-    def disposed(self, delivery: CData, outcome: Outcome, /) -> None:
-        """Take any other outcome, or a settlement without one (state NONE)."""
-
-
-class _NotOpenYet:
-    """Handles a link that has no answer yet: nothing may happen on it, and nothing is kept."""
-
-    def batch_ended(self) -> None: ...
-    def close(self) -> None: ...
-    def arriving(self, change_bytes: int, /) -> None: ...
-    def aborted(self) -> None: ...
-    def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None: ...  # noqa: FBT001 - positional: the hot path
-    def settled(self, delivery: CData, /) -> None: ...
-    def accepted(self, delivery: CData, /) -> None: ...
-    def disposed(self, delivery: CData, outcome: Outcome, /) -> None: ...
-
-
-_NOT_OPEN_YET: Final = _NotOpenYet()
 
 
 class Link:
@@ -94,6 +47,10 @@ class Link:
         self.ended = False
         self.reason: Condition | None = None
         """Why the bridge ended it, if it was the bridge."""
+        self.closed_by_peer = False
+        """The peer ended it for good; one that it only detaches, or that a connection took with it, may come
+        back under its name. Known when the handler's `close` is called.
+        """
         self._answered = False
 
     @property
@@ -101,34 +58,23 @@ class Link:
         """The handler, whichever kind it is."""
         raise NotImplementedError
 
-    def _open(self, max_message_size_bytes: int = 0) -> None:
+    def batch_ended(self) -> None:
+        """Tell the handler that all events that the engine had are handled, or that there is room again."""
+        self.base_handler.batch_ended()
+
+    def _open(self, granted: Granted, max_message_size_bytes: int = 0) -> None:
         if self.ended:
             # The peer was faster: what the handler holds is given back.
             self.engine.call(self, self.base_handler.close)
             return
         pointer = self.pointer
         self._answered = True
-        self._echo_attach()
+        termini.write_answer(pointer, self.request, granted)
         if max_message_size_bytes:
             lib.pn_link_set_max_message_size(pointer, max_message_size_bytes)
         lib.pn_link_open(pointer)
         self.discards = False
         self.engine.changed()
-
-    def _echo_attach(self) -> None:
-        pointer = self.pointer
-        source, target = lib.pn_link_source(pointer), lib.pn_link_target(pointer)
-        lib.pn_terminus_copy(source, lib.pn_link_remote_source(pointer))
-        lib.pn_terminus_copy(target, lib.pn_link_remote_target(pointer))
-        # Proton takes a terminus without an address for none, and a peer takes none for a refusal.
-        if lib.pn_terminus_get_type(source) == lib.PN_UNSPECIFIED:
-            lib.pn_terminus_set_type(source, lib.PN_SOURCE)
-        if lib.pn_terminus_get_type(target) == lib.PN_UNSPECIFIED:
-            lib.pn_terminus_set_type(target, lib.PN_TARGET)
-        # What is echoed is what is applied (core 3.5.3): no filter is.
-        lib.pn_data_clear(lib.pn_terminus_filter(source))
-        lib.pn_link_set_snd_settle_mode(pointer, int(self.request.snd_settle_mode))
-        lib.pn_link_set_rcv_settle_mode(pointer, int(self.request.rcv_settle_mode))
 
     def refuse(self, condition: Condition) -> None:
         """Answer the attach with a null terminus at the bridge's side, then detach with the reason.
@@ -137,12 +83,9 @@ class Link:
         """
         if self.ended:
             return
-        pointer = self.pointer
         self._answered = True
-        self._echo_attach()
-        ours = lib.pn_link_target if self.request.peer_sends else lib.pn_link_source
-        lib.pn_terminus_set_type(ours(pointer), lib.PN_UNSPECIFIED)
-        lib.pn_link_open(pointer)
+        termini.write_answer(self.pointer, self.request, None)
+        lib.pn_link_open(self.pointer)
         self._end_locally(condition)
 
     def detach(self, condition: Condition) -> None:
@@ -166,6 +109,7 @@ class Link:
         """Answer the peer's detach in kind; a link that was never answered is attached first."""
         if self.ended:
             return
+        self.closed_by_peer = closed
         if not self._answered:
             lib.pn_link_open(self.pointer)
         if closed:
@@ -191,7 +135,7 @@ class IncomingLink(Link):
 
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         super().__init__(engine, pointer, request)
-        self.handler: IncomingHandler = _NOT_OPEN_YET
+        self.handler: IncomingHandler = NOT_OPEN_YET
         self.assembling: bytearray | None = None
         self.presettled: CData | None = None
         """The last delivery of the current batch that arrived settled or was given up."""
@@ -206,7 +150,7 @@ class IncomingLink(Link):
         """Answer the attach; larger messages than that are stopped, and the link with them."""
         self.handler = handler
         self.max_message_size_bytes = max_message_size_bytes
-        self._open(max_message_size_bytes)
+        self._open(Granted(), max_message_size_bytes)
 
     def _renew_window(self) -> None:
         native.renew_window(self.pointer)
@@ -272,23 +216,57 @@ class OutgoingLink(Link):
 
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         super().__init__(engine, pointer, request)
-        self.handler: OutgoingHandler = _NOT_OPEN_YET
+        self.handler: OutgoingHandler = NOT_OPEN_YET
         self._session = lib.pn_link_session(pointer)
         self._stale_bytes = 0
+        self._large: LargeMessage | None = None
 
     @property
     def base_handler(self) -> LinkHandler:
         """The handler."""
         return self.handler
 
-    def open(self, handler: OutgoingHandler) -> None:
-        """Answer the attach."""
+    def open(
+        self,
+        handler: OutgoingHandler,
+        applied: frozenset[str] = frozenset(),
+        *,
+        browses: bool = False,
+        durable: bool = False,
+        capabilities: frozenset[str] = termini.CAPABILITIES,
+    ) -> None:
+        """Answer the attach, and tell the peer what it gets of what it asked for (see `termini`).
+
+        `applied` names the filters of the request that are in place; `browses` says that what is sent here
+        is there for others all the same; `durable` that the position outlives the link, which is told to
+        peers that asked for it; `capabilities` are all that the source can do.
+        """
         self.handler = handler
-        self._open()
+        mode: DistributionMode = "copy" if browses else "move"
+        self._open(Granted(applied, mode, durable and self.request.durable, capabilities))
+
+    def batch_ended(self) -> None:
+        """Go on with a large message first."""
+        self._send_more()
+        super().batch_ended()
+
+    def _end_locally(self, condition: Condition) -> None:
+        if self._large is not None and self._large.settles:
+            # Nobody sends it again, so all of it goes before the detach.
+            self._large.send_rest()
+        super()._end_locally(condition)
+
+    def end(self) -> None:
+        """Tell the handler, once, that the link is over; the rest of a large message stays here."""
+        self._large = None
+        super().end()
 
     def credit(self) -> int:
         """Tell how many messages the peer takes now."""
-        return 0 if self.ended else int(lib.pn_link_credit(self.pointer))
+        if self.ended:
+            return 0
+        # Proton counts a message when it has all of it.
+        return int(lib.pn_link_credit(self.pointer)) - (self._large is not None)
 
     def draining(self) -> bool:
         """Tell whether the peer wants its unused credit back."""
@@ -301,25 +279,51 @@ class OutgoingLink(Link):
         """
         if self.ended:
             return 0
-        if not self.engine.congested:
+        if not self.engine.congested and self._large is None:
             held_bytes = int(lib.pn_session_outgoing_bytes(self._session))
             room = OUTGOING_BYTES_MAX - held_bytes + self._stale_bytes
             if room > 0:
                 return room
-            if not lib.pn_link_queued(self.pointer) and not self.engine.queues(self._session):
+            if not self.engine.queues(self._session):
                 # Nothing is held: proton goes on counting what links had not sent when they ended.
                 self._stale_bytes = held_bytes
                 return OUTGOING_BYTES_MAX
         self.engine.blocked(self)
         return 0
 
+    def queues(self) -> bool:
+        """Tell whether messages wait for the session's window, the rest of a large one included."""
+        return self._large is not None or bool(lib.pn_link_queued(self.pointer))
+
     def send(self, tag: bytes, payload: bytes) -> CData:
-        """Send a message unsettled and give its delivery. Only with credit."""
+        """Send a message unsettled and give its delivery. Only with credit and room."""
+        if self._large is not None or len(payload) > PIECE_BYTES:
+            return self._send_large(tag, payload, settles=False)
         return hot_path.send(self.pointer, tag, payload)
 
     def send_settled(self, tag: bytes, payload: bytes) -> None:
-        """Send a message settled. Only with credit."""
-        hot_path.send_settled(self.pointer, tag, payload)
+        """Send a message settled. Only with credit and room."""
+        if self._large is not None or len(payload) > PIECE_BYTES:
+            self._send_large(tag, payload, settles=True)
+        else:
+            hot_path.send_settled(self.pointer, tag, payload)
+
+    def _send_large(self, tag: bytes, payload: bytes, *, settles: bool) -> CData:
+        if self._large is not None:
+            # Whoever asks for room first does not come here.
+            self._large.send_rest()
+        self._large = large = LargeMessage(self.pointer, tag, payload, settles=settles)
+        self._send_more()
+        return large.delivery
+
+    def _send_more(self) -> None:
+        if self._large is None or self.ended:
+            return
+        if not self.engine.congested and self._large.send_more():
+            self._large = None
+        else:
+            self.engine.blocked(self)
+        self.engine.changed()
 
     def sent(self) -> None:
         """Say that a batch was sent."""
@@ -327,16 +331,22 @@ class OutgoingLink(Link):
 
     def settle(self, deliveries: Sequence[CData]) -> None:
         """Settle deliveries, and forget them."""
-        if not self.ended:
-            for delivery in deliveries:
+        if self.ended:
+            return
+        large = self._large
+        for delivery in deliveries:
+            if large is not None and delivery == large.delivery:
+                # Its receiver did not wait for the end of it; proton would take it for whole.
+                large.settles = True
+            else:
                 hot_path.settle(delivery)
-            self.engine.changed()
+        self.engine.changed()
 
     def drained(self) -> None:
         """Give unused credit back, as the peer asked (core 2.6.7); if not now, `batch_ended` is called."""
         if self.ended:
             return
-        if lib.pn_link_queued(self.pointer):
+        if self.queues():
             # Messages wait for the session's window. Proton would answer once they have left, and forgets.
             self.engine.blocked(self)
         else:

@@ -1,4 +1,4 @@
-"""Proton's C library on the control path: strings, conditions, termini and small AMQP data.
+"""Proton's C library on the control path: strings, conditions, outcomes and small AMQP data.
 
 Memory: objects made here are freed by their owner (`engine.py`); nothing in this module keeps one.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from bridge import codec
 from bridge.model.conditions import Condition
-from bridge.model.links import AttachRequest, ReceiverSettleMode, SenderSettleMode
 from bridge.model.outcomes import DeliveryState, Outcome
 from cproton_ffi import ffi, lib
 
@@ -40,9 +40,6 @@ _INTEGERS: Final = {
     lib.PN_ULONG: lib.pn_data_get_ulong,
     lib.PN_LONG: lib.pn_data_get_long,
 }
-
-_SENDER_MODES: Final = {mode.value: mode for mode in SenderSettleMode}
-_RECEIVER_MODES: Final = {mode.value: mode for mode in ReceiverSettleMode}
 
 
 def make_connection(settings: EngineSettings) -> tuple[CData, CData, CData]:
@@ -111,21 +108,6 @@ def symbols(data: CData) -> frozenset[str]:
     return frozenset(found)
 
 
-def keys(data: CData) -> frozenset[str]:
-    """Read the keys of a map whose keys are symbols (`filter-set`, core 3.5.8)."""
-    lib.pn_data_rewind(data)
-    if not lib.pn_data_next(data) or lib.pn_data_type(data) != lib.PN_MAP:
-        return frozenset()
-    found = set()
-    lib.pn_data_enter(data)
-    while lib.pn_data_next(data):
-        if lib.pn_data_type(data) == lib.PN_SYMBOL:
-            found.add(_unpack(lib.pn_data_get_symbol(data)).decode("ascii", "replace"))
-        lib.pn_data_next(data)
-    lib.pn_data_exit(data)
-    return frozenset(found)
-
-
 def scalars(data: CData) -> dict[str, Scalar]:
     """Read the scalars among the `fields` that a peer sent (core 2.8.14): text, whole numbers, booleans."""
     if not data:  # a null pointer: proton makes none where nothing came
@@ -156,6 +138,21 @@ def _scalar(data: CData) -> Scalar | None:
         return bool(lib.pn_data_get_bool(data))
     read = _INTEGERS.get(kind)
     return None if read is None else int(read(data))
+
+
+def encoded(data: CData) -> bytes | None:
+    """Encode what a piece of data holds: no bytes if it is empty, None if proton cannot encode it.
+
+    Compound values come in their long forms, whichever they came in.
+    """
+    size = int(lib.pn_data_encoded_size(data))
+    if size <= 0:
+        return b"" if not size else None
+    buffer = ffi.new("char[]", size)
+    if lib.pn_data_encode(data, buffer, size) != size:
+        return None
+    raw: bytes = ffi.unpack(buffer, size)
+    return raw
 
 
 def put_symbols(data: CData, names: Sequence[str]) -> None:
@@ -207,12 +204,13 @@ def write_condition(
 
 
 def read_condition(source: CData) -> Condition | None:
-    """Read what a peer says went wrong; its info map is left unread."""
+    """Read what a peer says went wrong, with the scalars of its info map."""
     if not lib.pn_condition_is_set(source):
         return None
     return Condition(
         text(lib.pn_condition_get_name(source)) or "",
         text(lib.pn_condition_get_description(source)) or "",
+        scalars(lib.pn_condition_info(source)),
     )
 
 
@@ -261,33 +259,24 @@ def read_outcome(delivery: CData, state: int) -> Outcome:
             DeliveryState.MODIFIED,
             delivery_failed=bool(lib.pn_disposition_is_failed(remote)),
             undeliverable_here=bool(lib.pn_disposition_is_undeliverable(remote)),
+            annotations=_annotations(remote),
         )
     return Outcome(DeliveryState(state))
 
 
-def read_attach(link: CData, container_id: str) -> AttachRequest:
-    """Read a remote attach into a value."""
-    peer_sends = bool(lib.pn_link_is_receiver(link))
-    source, target = lib.pn_link_remote_source(link), lib.pn_link_remote_target(link)
-    ours = target if peer_sends else source
-    return AttachRequest(
-        container_id=container_id,
-        link_name=text(lib.pn_link_name(link)) or "",
-        peer_sends=peer_sends,
-        address=text(lib.pn_terminus_get_address(ours)),
-        # Proton passes on any number that the peer wrote; the defaults are AMQP's own.
-        snd_settle_mode=_SENDER_MODES.get(lib.pn_link_remote_snd_settle_mode(link), SenderSettleMode.MIXED),
-        rcv_settle_mode=_RECEIVER_MODES.get(
-            lib.pn_link_remote_rcv_settle_mode(link), ReceiverSettleMode.FIRST
-        ),
-        outcomes=symbols(lib.pn_terminus_outcomes(source)),
-        properties=scalars(lib.pn_link_remote_properties(link)),
-        dynamic=bool(lib.pn_terminus_is_dynamic(ours)),
-        browses=lib.pn_terminus_get_distribution_mode(source) == lib.PN_DIST_MODE_COPY,
-        filters=keys(lib.pn_terminus_filter(source)),
-        coordinator=lib.pn_terminus_get_type(target) == lib.PN_COORDINATOR,
-        max_message_size_bytes=int(lib.pn_link_remote_max_message_size(link)),
-    )
+def _annotations(remote: CData) -> bytes:
+    """Read the message-annotations of the outcome modified (core 3.4.5): a map, encoded.
+
+    What is no map, or damaged, counts as none: the outcome means the same without them.
+    """
+    raw = encoded(lib.pn_disposition_annotations(remote))
+    if not raw:
+        return b""
+    try:
+        annotations, _ = codec.decode(raw)
+    except codec.DecodeError:
+        return b""
+    return raw if annotations and isinstance(annotations, codec.Map) else b""
 
 
 def renew_window(link: CData) -> None:

@@ -230,6 +230,39 @@ def make_attach(name: str, handle: int, *, channel: int = 0, rcv_settle_mode: in
     )
 
 
+NULL: Final = b"\x40"
+
+
+def make_receivers_attach(
+    name: str = "receiver",
+    handle: int = 0,
+    *,
+    filters: bytes = NULL,
+    outcomes: bytes = NULL,
+    capabilities: bytes = NULL,
+) -> bytes:
+    """Make a receiver's attach to `orders` with these encoded values in its source, damaged ones too."""
+    address, none = b"\xa1\x06orders", NULL
+    source = [address, none, none, none, none, none, none, filters, none, outcomes, capabilities]
+    coded_name = bytes((0xA1, len(name))) + name.encode()
+    modes = [NULL, NULL]
+    fields = [
+        coded_name,
+        bytes((0x52, handle)),
+        b"\x41",
+        *modes,
+        _composite(0x28, source),
+        _composite(0x29, []),
+    ]
+    body = _composite(0x12, fields)
+    return (_HEADER_BYTES + len(body)).to_bytes(4, "big") + bytes((2, 0, 0, 0)) + body
+
+
+def _composite(code: int, fields: Sequence[bytes]) -> bytes:
+    coded = len(fields).to_bytes(4, "big") + b"".join(fields)
+    return bytes((0x00, 0x53, code, 0xD0)) + len(coded).to_bytes(4, "big") + coded
+
+
 def make_transfer(
     delivery_id: int, payload: bytes = b"", *, handle: int = 0, channel: int = 0, **flags: bool
 ) -> bytes:
@@ -248,16 +281,24 @@ def make_transfer(
     )
 
 
-def make_disposition(first: int, last: int, *, settled: bool, state: int | None = None) -> bytes:
-    """Make a sender's disposition of these delivery-ids."""
+def make_disposition(
+    first: int,
+    last: int | None,
+    *,
+    settled: bool,
+    state: int | None = None,
+    state_fields: Sequence[Any] = (),
+    receiver: bool = False,
+) -> bytes:
+    """Make a disposition of these delivery-ids, a sender's or a receiver's."""
     return make_frame(
         "disposition",
         fields={
-            "role": False,
+            "role": receiver,
             "first": uint(first),
-            "last": uint(last),
+            "last": None if last is None else uint(last),
             "settled": settled,
-            "state": None if state is None else Described(ulong(state), []),
+            "state": None if state is None else Described(ulong(state), list(state_fields)),
         },
     )
 

@@ -176,3 +176,19 @@ def test_deliveries_of_a_lasting_link() -> None:
 
         assert_bounded(turn, turns=1_000)
         assert not link.ended
+
+
+def test_a_large_message_for_a_receiver_that_does_not_read() -> None:
+    with Pair(sniff=False) as pair:
+        _, link = pair.attach_receiver(credit=1)
+        payload = b"x" * (16 << 20)
+        before = allocated_bytes()
+
+        def write(_data: bytes) -> None:
+            pair.engine.congested = True
+
+        link.send(b"large", payload)
+        pair.engine.flush(write)
+        # A piece of it with proton, and its frames; not the message.
+        assert allocated_bytes() - before < 4 << 20
+        assert link.room_bytes() == 0
