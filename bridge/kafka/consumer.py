@@ -1,4 +1,4 @@
-"""One link's consumer: a member of a consumer group, in a thread of its own.
+"""One link's consumer: a member of a group, or a reader of chosen partitions, in a thread of its own.
 
 The thread polls, commits and answers rebalances; everything it learns goes to the event loop in
 batches. A thread and not the loop, since a rebalance has to wait for what is in flight, and a commit
@@ -6,7 +6,7 @@ for its coordinator. The link asks by setting plain attributes, which the thread
 
 While the link wants nothing the partitions are paused and the consumer keeps polling, so that it
 stays in its group (KIP-62) and takes part in rebalances. Partitions that are lost are never
-committed.
+committed, nor is anything of an assignment that has ended.
 """
 
 from __future__ import annotations
@@ -14,18 +14,25 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from concurrent.futures import CancelledError, Future
-from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from bridge.kafka import failures
+from bridge.kafka.asking import END
+from bridge.kafka.committing import Committer
+from bridge.kafka.contract import COMMITTED
+from bridge.kafka.ends import EndSearch
+from bridge.kafka.error_tables import TOPIC_MISSING
+from bridge.kafka.placing import ASK, Placer, Reset
+from bridge.kafka.telling import Teller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from bridge.kafka.contract import FeedEvents, FeedLog, FeedSettings
+    from bridge.kafka.asking import OffsetAsker
+    from bridge.kafka.contract import FeedEvents, FeedLog, FeedSettings, Offsets
     from bridge.kafka.settings import Options
     from bridge.model.failures import Failure
 
@@ -34,14 +41,8 @@ BATCH_RECORDS: Final = 500
 PAUSE_AFTER_SECONDS: Final = 0.5
 """A link that wants nothing for so long is paused; pausing throws away what was read ahead."""
 PAUSED_POLL_SECONDS: Final = 0.3
-LOOP_ANSWER_SECONDS: Final = 5.0
-COMMIT_RETRY_SECONDS: Final = 0.2
-COMMIT_AGAIN_SECONDS: Final = 1.0
-COMMIT_ATTEMPTS_AT_END: Final = 3
-_REBALANCE_ERRORS: Final = frozenset(
-    {"ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "_ASSIGNMENT_LOST"}
-)
-"""Refusals of a commit that end with a rebalance, in which the consumer has to take part first."""
+_PARTITION_EOF: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 - librdkafka's own codes begin with it
+_AUTO_OFFSET_RESET: Final = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001 - likewise
 
 
 def check(options: Options) -> None:
@@ -55,23 +56,32 @@ def check(options: Options) -> None:
         raise ValueError(f"librdkafka refuses the consumer's options: {error}") from error
 
 
-class GroupFeed:
-    """A consumer thread for one link. `stop` ends it; its thread is a daemon all the same."""
+class ConsumerFeed:
+    """A consumer thread for one link. `stop` ends it; its thread is a daemon all the same.
 
-    def __init__(self, settings: FeedSettings, log: FeedLog) -> None:
+    `asker` is asked for the ends of partitions; it is shared by all links.
+    """
+
+    def __init__(self, settings: FeedSettings, log: FeedLog, asker: OffsetAsker) -> None:
         self._settings = settings
-        self._log = log
-        self._loop = asyncio.get_running_loop()
-        self._events: FeedEvents | None = None
+        self._teller = Teller(log, self._loop_closed)
         self._wake = threading.Event()
         self._stopping = False
         self._allowed = 0
         self._handed = 0
         self._handed_bytes = 0
         self._taken_bytes = 0
-        self._to_commit: dict[int, int] = {}
-        self._commit_not_before = 0.0
-        self._lock = threading.Lock()
+        self._positions: dict[int, int] = {}
+        """The offsets up to which all that can be handed over was; changed by the thread alone."""
+        self._committer = Committer(settings, self._teller, self._fail, lambda: self._stopping)
+        self._pending = self._committer.pending
+        self._placer = Placer(settings, self._positions)
+        self._ends = EndSearch(
+            lambda partitions: asker.ask(settings.topic, partitions, END),
+            self._positions,
+            lambda token: self._teller.tell("reached_end", token),
+            settings.end_wait_seconds,
+        )
         self._paused = False
         self._new_partitions = False
         """Partitions came that are not paused; those that were there before may be."""
@@ -79,14 +89,14 @@ class GroupFeed:
         """Partitions that went while the current batch was read."""
         self._wanted_nothing_since = 0.0
         self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
-        self.stopped: asyncio.Future[None] = self._loop.create_future()
+        self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the thread has left the group."""
 
     # ------------------------------------------------------------------ from the loop
 
     def start(self, events: FeedEvents) -> None:
-        """Join the group."""
-        self._events = events
+        """Join the group, or begin to read."""
+        self._teller.events = events
         try:
             self._thread.start()
         except RuntimeError:
@@ -110,48 +120,72 @@ class GroupFeed:
         if self._handed_bytes - self._taken_bytes < self._settings.buffer_bytes:
             self._wake.set()
 
-    def commit(self, offsets: dict[int, int]) -> None:
-        """Commit these offsets soon."""
-        with self._lock:
-            self._to_commit.update(offsets)
+    def commit(self, offsets: Offsets) -> None:
+        """Commit these offsets soon; those of an assignment that has ended are dropped."""
+        self._pending.add(offsets)
         self._wake.set()
 
-    def stop(self, offsets: dict[int, int]) -> None:
+    def find_end(self, token: int) -> None:
+        """Tell `reached_end` when all is handed over that is in the partitions now, or is not known in time.
+
+        Another token replaces the one before. A link whose allowance is used up hears of it when the time
+        is over.
+        """
+        self._ends.begin(token)
+
+    def stop(self, offsets: Offsets) -> None:
         """Commit these offsets and leave the group, soon."""
-        self.commit(offsets)
+        self._ends.cancel()
+        self._pending.add(offsets)
         self._stopping = True
         self._wake.set()
 
     # ------------------------------------------------------------------ the thread
 
     def _run(self) -> None:
+        settings = self._settings
         try:
-            consumer = Consumer(self._settings.options)
+            consumer = Consumer({**settings.options, **ASK, "error_cb": self._heard})
         except KafkaException as error:
-            self._tell_failed(failures.classify_exception(error))
-            self._post(self._set_stopped)
+            self._fail(failures.classify_consumer_exception(error, settings.topic))
+            self._teller.post(self._set_stopped)
             return
         try:
+            self._begin(consumer)
+            while not self._stopping:
+                self._step(consumer)
+        except Exception as error:  # noqa: BLE001 - one link must not take the others with it
+            self._fail(failures.classify_consumer_exception(error, settings.topic))
+        finally:
+            self._stopping = True
+            # A link that ends because of its consumer says what to commit only after it heard of that.
+            self._teller.await_loop()
+            self._committer.commit_pending(consumer)
+            consumer.close()
+            self._teller.post(self._set_stopped)
+
+    def _begin(self, consumer: Consumer) -> None:
+        settings = self._settings
+        if not settings.assigned:
             consumer.subscribe(
-                [self._settings.topic],
+                [settings.topic],
                 on_assign=self._on_assign,
                 on_revoke=self._on_revoke,
                 on_lost=self._on_lost,
             )
-            while not self._stopping:
-                self._step(consumer)
-        except Exception as error:  # noqa: BLE001 - one link must not take the others with it
-            self._tell_failed(failures.classify_exception(error))
-        finally:
-            self._stopping = True
-            # A link that ends because of its consumer says what to commit only after it heard of that.
-            self._await_loop()
-            self._commit_pending(consumer)
-            consumer.close()
-            self._post(self._set_stopped)
+            return
+        places = [
+            TopicPartition(settings.topic, number, COMMITTED if settings.resumes else offset)
+            for number, offset in settings.starts.items()
+        ]
+        self._on_assign(consumer, places)
+        self._positions |= {each.partition: each.offset for each in places if each.offset >= 0}
+        consumer.assign(places)
 
     def _step(self, consumer: Consumer) -> None:
-        self._commit_pending(consumer)
+        self._committer.commit_pending(consumer)
+        if self._placer.waits:
+            self._place(consumer)
         room = self._allowed - self._handed
         if room <= 0 or self._handed_bytes - self._taken_bytes >= self._settings.buffer_bytes:
             self._wait_for_demand(consumer)
@@ -169,18 +203,41 @@ class GroupFeed:
         if room > 1:
             # `poll` waits for one, `consume` without a wait takes what else is there.
             messages += consumer.consume(min(room, BATCH_RECORDS) - 1, 0)
+        self._take(consumer, messages)
+
+    def _take(self, consumer: Consumer, messages: Sequence[Message[Any, Any]]) -> None:
+        """Hand records over, and see to what else librdkafka says."""
         records = [message for message in messages if message.error() is None]
         if self._taken_away:
             # A rebalance came between them: these belong to the partition's next owner.
             records = [record for record in records if record.partition() not in self._taken_away]
-        for message in messages:
-            error = message.error()
-            if error is not None:
-                self._consume_failed(error)
-        if records and (not self._settings.commit_first or self._commit_records(consumer, records)):
-            self._handed += len(records)
-            self._handed_bytes += sum(map(len, records))
-            self._tell("consumed", records)
+        if records:
+            self._hand_over(consumer, records)
+        if len(records) < len(messages):
+            for message in messages:
+                error = message.error()
+                if error is not None:
+                    self._told(message.partition(), message.offset(), error)
+        if self._ends.searching:
+            self._teller.post(self._ends.check)
+
+    def _hand_over(self, consumer: Consumer, records: Sequence[Message[Any, Any]]) -> None:
+        settings = self._settings
+        if settings.commit_first and settings.commits:
+            committed, positions = self._committer.commit_first(consumer, records)
+            if not committed:
+                self._positions |= positions
+                return
+        else:
+            # Of its assignment, and not of its records: there are far fewer partitions.
+            wanted = [TopicPartition(settings.topic, number) for number in self._pending.partitions]
+            found = consumer.position(wanted)
+            positions = {each.partition: each.offset for each in found if each.offset >= 0}
+        self._handed += len(records)
+        self._handed_bytes += sum(map(len, records))
+        self._teller.tell("consumed", records)
+        # Only now: whoever reads them and tells the link is heard after the records.
+        self._positions |= positions
 
     def _wait_for_demand(self, consumer: Consumer) -> None:
         now = time.monotonic()
@@ -195,17 +252,11 @@ class GroupFeed:
         else:
             self._wake.wait(PAUSED_POLL_SECONDS)
             self._wake.clear()
+        self._taken_away.clear()
         message = consumer.poll(0)
-        if message is None:
-            return
-        error = message.error()
-        if error is not None:
-            self._consume_failed(error)
-        elif not self._settings.commit_first or self._commit_records(consumer, [message]):
-            # Fetched before the pause took hold: it is handed over beyond what was allowed.
-            self._handed += 1
-            self._handed_bytes += len(message)
-            self._tell("consumed", [message])
+        if message is not None:
+            # A record was fetched before the pause took hold: it is handed over beyond what was allowed.
+            self._take(consumer, [message])
 
     def _pause(self, consumer: Consumer) -> None:
         assignment = consumer.assignment()
@@ -214,151 +265,88 @@ class GroupFeed:
             self._paused = True
         self._new_partitions = False
 
-    def _consume_failed(self, error: KafkaError) -> None:
-        failure = failures.classify(error)
-        if not failure.retriable or error.fatal():
-            self._stopping = True
-            self._tell_failed(failure)
-
-    # ------------------------------------------------------------------ commits
-
-    def _commit_pending(self, consumer: Consumer) -> None:
-        if not self._stopping and time.monotonic() < self._commit_not_before:
-            return
-        with self._lock:
-            offsets, self._to_commit = self._to_commit, {}
-        for _attempt in range(COMMIT_ATTEMPTS_AT_END if self._stopping else 1):
-            failure = self._commit(consumer, offsets) if offsets else None
-            if failure is None or not failure.retriable:
+    def _told(self, number: int | None, offset: int | None, error: KafkaError) -> None:
+        """Take what librdkafka says in the place of a record."""
+        code = error.code()
+        failure: Failure | None = None
+        if code in (_PARTITION_EOF, _AUTO_OFFSET_RESET):
+            if number is None or number not in self._pending.partitions:
+                return  # it was taken away meanwhile
+            if code == _PARTITION_EOF:
+                self._positions[number] = max(offset or 0, self._positions.get(number, 0))
                 return
-            if self._stopping:
-                time.sleep(COMMIT_RETRY_SECONDS)
-        with self._lock:
-            self._commit_not_before = time.monotonic() + COMMIT_AGAIN_SECONDS
-            # For the next commit, or for the revoke that leaving the group brings.
-            self._to_commit = {**offsets, **self._to_commit}
+            failure = self._placer.ask(number, offset, error)
+        elif failures.ends_consumer(error):
+            failure = failures.classify_consumer(error, self._settings.topic, number)
+        if failure is not None:
+            self._fail(failure)
 
-    def _commit(self, consumer: Consumer, offsets: dict[int, int]) -> Failure | None:
-        topic = self._settings.topic
-        try:
-            answers = consumer.commit(
-                offsets=[TopicPartition(topic, partition, offset) for partition, offset in offsets.items()],
-                asynchronous=False,
-            )
-        except KafkaException as error:
-            return self._commit_failed(offsets, failures.classify_exception(error))
-        done = {answer.partition: answer.offset for answer in answers if answer.error is None}
-        self._tell("committed", done)
-        for answer in answers:
-            if answer.error is not None:
-                return self._commit_failed(offsets, failures.classify(answer.error))
-        return None
+    def _heard(self, error: KafkaError) -> None:
+        """Take what librdkafka says of the client as a whole."""
+        self._settings.options["error_cb"](error)
+        # To a reader of partitions nothing else tells that its topic was deleted.
+        if self._settings.assigned and error.name() in TOPIC_MISSING:
+            self._fail(failures.classify_consumer(error, self._settings.topic))
 
-    def _commit_failed(self, offsets: dict[int, int], failure: Failure) -> Failure:
-        self._post(lambda: self._log.commit_failed(offsets, failure))
-        return failure
+    def _place(self, consumer: Consumer) -> None:
+        for reset in self._placer.place(consumer):
+            self._teller.report(partial(_report_reset, reset))
+            if reset.to < reset.wanted:
+                # Not the records that the link knows: their numbers are given a second time.
+                self._on_lost(consumer, [TopicPartition(self._settings.topic, reset.partition)])
+                self._on_assign(consumer, [TopicPartition(self._settings.topic, reset.partition)])
+                self._positions[reset.partition] = reset.to
+        self._new_partitions = True
 
-    def _commit_records(self, consumer: Consumer, records: Sequence[Message[Any, Any]]) -> bool:
-        """Commit records before they are sent. If that fails, none of them is, and none is passed over."""
-        first: dict[int, int] = {}
-        after: dict[int, int] = {}
-        for record in records:
-            partition, offset = record.partition() or 0, record.offset() or 0
-            first.setdefault(partition, offset)
-            after[partition] = offset + 1
-        while not self._stopping:
-            failure = self._commit(consumer, after)
-            if failure is None:
-                return True
-            if not failure.retriable:
-                self._stopping = True
-                self._tell_failed(failure)
-            elif failure.kafka_error in _REBALANCE_ERRORS:
-                self._rewind(consumer, first)
-                return False
-            else:
-                time.sleep(COMMIT_RETRY_SECONDS)
-        return False
-
-    def _rewind(self, consumer: Consumer, offsets: dict[int, int]) -> None:
-        """Read from these offsets again, in the partitions that are still assigned."""
-        for partition, offset in offsets.items():
-            with suppress(KafkaException):  # it is not ours any more: its next owner reads it
-                consumer.seek(TopicPartition(self._settings.topic, partition, offset))
+    def _fail(self, failure: Failure) -> None:
+        if not self._stopping:
+            self._stopping = True
+            self._teller.failed(failure)
 
     # ------------------------------------------------------------------ rebalances
 
     def _on_assign(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
         numbers = [partition.partition for partition in partitions]
+        self._placer.forget(numbers)
         self._new_partitions = True
-        self._tell("assigned", numbers)
-        self._post(lambda: self._log.rebalanced("assigned", numbers))
+        self._teller.tell("assigned", numbers, self._pending.assign(numbers))
+        self._assignment_changed()
+        self._teller.report(lambda log: log.rebalanced("assigned", numbers))
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         numbers = [partition.partition for partition in partitions]
         self._taken_away.update(numbers)
-        self._post(lambda: self._log.rebalanced("revoked", numbers))
+        self._teller.report(lambda log: log.rebalanced("revoked", numbers))
         if not self._stopping:
             drained = threading.Event()
-            self._tell("revoking", numbers, drained.set)
+            self._teller.tell("revoking", numbers, drained.set)
             drained.wait(self._settings.revoke_wait_seconds)
-        answer: Future[dict[int, int]] = Future()
-        self._post(lambda: self._answer_revoked(numbers, answer))
-        try:
-            offsets = answer.result(LOOP_ANSWER_SECONDS)
-        except (TimeoutError, CancelledError):
-            offsets = {}
-        with self._lock:
-            # A link that was closed meanwhile has left its offsets here, and has none any more.
-            left = {number: self._to_commit.pop(number) for number in numbers if number in self._to_commit}
-        offsets = {**left, **offsets}
-        if offsets:
-            self._commit(consumer, offsets)
-
-    def _answer_revoked(self, numbers: list[int], answer: Future[dict[int, int]]) -> None:
-        if self._events is None:
-            answer.set_result({})
-        else:
-            answer.set_result(self._events.revoked(numbers))
+        self._committer.commit_leaving(consumer, numbers, self._teller.revoked(numbers))
+        self._placer.forget(numbers)
+        self._assignment_changed()
 
     def _on_lost(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
         numbers = [partition.partition for partition in partitions]
         self._taken_away.update(numbers)
-        with self._lock:
-            for number in numbers:
-                self._to_commit.pop(number, None)
-        self._tell("lost", numbers)
-        self._post(lambda: self._log.rebalanced("lost", numbers))
+        self._pending.end(numbers)
+        self._placer.forget(numbers)
+        self._teller.tell("lost", numbers)
+        self._assignment_changed()
+        self._teller.report(lambda log: log.rebalanced("lost", numbers))
 
-    # ------------------------------------------------------------------ to the loop
+    def _assignment_changed(self) -> None:
+        self._teller.post(partial(self._ends.assign, self._pending.partitions))
 
-    def _tell(self, event: str, *arguments: object) -> None:
-        self._post(lambda: self._call_link(event, arguments))
+    # ------------------------------------------------------------------ the end
 
-    def _call_link(self, event: str, arguments: tuple[object, ...]) -> None:
-        try:
-            getattr(self._events, event)(*arguments)
-        except Exception as error:  # noqa: BLE001 - one link must not take the others with it
-            self._log.broke(error)
-            if self._events is not None:
-                self._events.failed(failures.classify_exception(error))
-
-    def _tell_failed(self, failure: Failure) -> None:
-        self._tell("failed", failure)
-
-    def _post(self, call: Callable[[], object]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(call)
-        except RuntimeError:
-            # The loop is closed: the process is ending, and nobody is left to tell.
-            self._stopping = True
-
-    def _await_loop(self) -> None:
-        """Wait until the loop has handled what was posted so far."""
-        handled = threading.Event()
-        self._post(handled.set)
-        handled.wait(LOOP_ANSWER_SECONDS)
+    def _loop_closed(self) -> None:
+        self._stopping = True
 
     def _set_stopped(self) -> None:
+        self._ends.cancel()
         if not self.stopped.done():
             self.stopped.set_result(None)
+
+
+def _report_reset(reset: Reset, log: FeedLog) -> None:
+    log.reset(reset.partition, reset.wanted, reset.to)

@@ -33,9 +33,11 @@ QUEUE_FULL: Final = Failure(
     stored=Stored.NO,
 )
 ENDED: Final = "_FATAL"
-"""What a producer says that takes nothing any more."""
+"""What a producer says that takes nothing any more, and a consumer that is in its group no more."""
 GIVEN_UP: Final = "_PURGE_QUEUE"
-"""What it says of the records that it had not sent."""
+"""What a producer says of the records that it had not sent."""
+DEFECT_CODE: Final = -1
+"""In the place of librdkafka's number: the error is not one of Kafka's."""
 
 
 def classify(error: KafkaError) -> Failure:
@@ -50,6 +52,52 @@ def classify(error: KafkaError) -> Failure:
         retriable=retriable,
         stored=stored,
         reach=Reach.PRODUCER if error.fatal() and name not in FENCED else _REACHES.get(name, Reach.RECORD),
+    )
+
+
+def classify_consumer(error: KafkaError, topic: str, partition: int | None = None) -> Failure:
+    """Read an error that a consumer met in a topic that was there when its link was attached.
+
+    If it is not there now it was deleted.
+    """
+    return _in_topic(classify(_unveiled(error)), topic, partition)
+
+
+def ends_consumer(error: KafkaError) -> bool:
+    """Tell whether a consumer cannot go on after an error that it gave in the place of a record."""
+    return error.fatal() or error.name() == ENDED or not classify(error).retriable
+
+
+def _unveiled(error: KafkaError) -> KafkaError:
+    """Give the error for which a consumer takes part no more: it says so in words alone."""
+    if error.name() == ENDED:
+        for code in _REASONS_TO_END:
+            if KafkaError(code).str() in error.str():
+                return KafkaError(code, error.str())
+    return error
+
+
+def classify_consumer_exception(error: BaseException, topic: str) -> Failure:
+    """Read an exception that a consumer raised; like `classify_consumer`."""
+    if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], KafkaError):
+        error = KafkaException(_unveiled(error.args[0]))
+    failure = classify_exception(error)
+    if failure.kafka_code == DEFECT_CODE:
+        failure = replace(failure, description=f"the consumer cannot go on: {failure.kafka_error}")
+    return _in_topic(failure, topic, None)
+
+
+def _in_topic(failure: Failure, topic: str, partition: int | None) -> Failure:
+    place = (
+        f"topic {topic!r}" if partition is None or partition < 0 else f"partition {partition} of {topic!r}"
+    )
+    gone = failure.reach in (Reach.TOPIC, Reach.PARTITION)
+    return replace(
+        failure,
+        description=f"{place}: {failure.description}",
+        condition=conditions.RESOURCE_DELETED if gone else failure.condition,
+        # It is not about a record, and nothing was to be stored.
+        stored=Stored.NO,
     )
 
 
@@ -74,7 +122,7 @@ def classify_exception(error: BaseException) -> Failure:
         return replace(failure, stored=Stored.NO, reach=reach)
     return Failure(
         kafka_error=type(error).__name__,
-        kafka_code=-1,
+        kafka_code=DEFECT_CODE,
         description=f"the record could not be handed to Kafka: {type(error).__name__}",
         condition=conditions.INTERNAL_ERROR,
         retriable=False,
@@ -99,6 +147,9 @@ def classify_end(name: str, description: str) -> Failure | None:
     )
 
 
+_REASONS_TO_END: Final = tuple(
+    getattr(KafkaError, name) for name in (*PERMANENT, *FENCED, "UNRELEASED_INSTANCE_ID")
+)
 _REACHES: Final[dict[str, Reach]] = {
     **dict.fromkeys(OF_A_BATCH, Reach.BATCH),
     **dict.fromkeys(PARTITION_MISSING, Reach.PARTITION),

@@ -31,6 +31,17 @@ WAITING_RECORD_BYTES: Final = 512
 """What a record takes in a queue beside its value: a queue of small ones is bounded by that."""
 QUEUE_RECORDS_MIN: Final = 4096
 QUEUE_RECORDS_MAX: Final = 500_000
+FETCH_BYTES_MIN: Final = 1 << 20
+"""librdkafka wants an answer to hold a `message.max.bytes`, of which consumers have the default."""
+FETCH_BYTES_MAX: Final = 50 << 20
+PARTITION_FETCH_BYTES_MAX: Final = 1 << 20
+"""librdkafka's own, and Kafka's."""
+AHEAD_RECORD_BYTES: Final = 512
+"""What a record takes that is read ahead, beside its value: a queue of small ones is bounded by that."""
+SESSION_TIMEOUT_MS: Final = 10_000
+"""When a member that is silent is given up. Kafka does not hear of one that leaves while it joins: with
+librdkafka's own 45 seconds a group whose receivers come and go stood still for so long. A static member
+is to be waited for."""
 ADMIN_RECONNECT_MS: Final = 1000
 """That a broker is back should be seen soon: readiness and credit wait for it."""
 
@@ -106,23 +117,68 @@ def consumer(
     group: str,
     queue_bytes: int,
     on_error: ErrorSink,
+    instance_id: str | None = None,
 ) -> Options:
-    """Options of one link's consumer; `queue_bytes` bounds what librdkafka reads ahead."""
-    assignment: Options = {"partition.assignment.strategy": "cooperative-sticky"}
+    """Options of one link's consumer.
+
+    `queue_bytes` bounds what librdkafka reads ahead, the largest record aside. With `instance_id` it is a
+    static member of its group (KIP-345): its partitions wait for it when it goes, for as long as the
+    session timeout.
+    """
+    membership: Options = {"partition.assignment.strategy": "cooperative-sticky"}
+    if instance_id is None:
+        membership["session.timeout.ms"] = SESSION_TIMEOUT_MS
     if pass_through.get("group.protocol") == "consumer":
-        # The newer protocol (KIP-848) assigns on the broker's side and takes no strategy.
-        assignment = {}
+        # The newer protocol (KIP-848) assigns and watches on the broker's side.
+        membership = {}
+    identity = {} if instance_id is None else {"group.instance.id": instance_id}
     return {
         **_common("consumer", bootstrap_servers, on_error),
         "auto.offset.reset": "earliest",
-        **assignment,
-        "queued.max.messages.kbytes": max(1024, queue_bytes // 1024),
+        "isolation.level": "read_committed",
+        **membership,
+        **_read_ahead(queue_bytes),
         "fetch.queue.backoff.ms": 2,
+        # The topic was there when the link was attached: if it is unknown then it was deleted.
+        "topic.metadata.propagation.max.ms": 3000,
         **pass_through,
         "group.id": group,
+        **identity,
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
-        "enable.partition.eof": False,
+        "enable.partition.eof": True,
+    }
+
+
+def _read_ahead(queue_bytes: int) -> Options:
+    """Bound what one consumer reads ahead, which it does whether its link wants it or not.
+
+    librdkafka counts what it holds, and not the answers under way: one of each broker. Each record takes
+    a few hundred bytes beside its value, and so their number is bounded as well. The bounds are soft where
+    a record is larger than they are (KIP-74): it comes alone.
+    """
+    share_bytes = max(FETCH_BYTES_MIN, queue_bytes // 4)
+    return {
+        "queued.max.messages.kbytes": share_bytes // 1024,
+        "queued.min.messages": share_bytes // AHEAD_RECORD_BYTES,
+        "fetch.max.bytes": min(share_bytes, FETCH_BYTES_MAX),
+        "fetch.message.max.bytes": min(share_bytes // 4, PARTITION_FETCH_BYTES_MAX),
+    }
+
+
+def asking(
+    bootstrap_servers: str,
+    pass_through: Mapping[str, str],
+    *,
+    on_error: ErrorSink,
+) -> Options:
+    """Options of the consumer that only asks for offsets, for all links.
+
+    `pass_through` is that of the links' consumers: where a partition ends depends on `isolation.level`.
+    """
+    return {
+        **consumer(bootstrap_servers, pass_through, group="offsets", queue_bytes=0, on_error=on_error),
+        "allow.auto.create.topics": False,
     }
 
 

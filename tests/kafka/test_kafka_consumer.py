@@ -1,114 +1,22 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from confluent_kafka import Producer
+from support.consumer_link import LIMIT_SECONDS, PLENTY, QUICK, Link, ignore, run, until
 
 from bridge.kafka import consumer, settings
-from bridge.kafka.consumer import PAUSE_AFTER_SECONDS, GroupFeed
-from bridge.kafka.contract import FeedSettings
+from bridge.kafka.consumer import PAUSE_AFTER_SECONDS, ConsumerFeed
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable
 
     from confluent_kafka import Consumer, TopicPartition
     from support.kafka import RealKafka
 
-    from bridge.model.failures import Failure
-
-LIMIT_SECONDS: Final = 60.0
-QUICK: Final = MappingProxyType({"heartbeat.interval.ms": "100"})
-"""Members learn of a change in their group with a heartbeat: every 3 seconds by default."""
-PLENTY: Final = 1 << 20
 RECORDS: Final = [b"%d" % number for number in range(1000)]
-
-
-class Link:
-    """A link, as far as its consumer knows it: keeps what it is told, and asks for what the test says."""
-
-    def __init__(
-        self,
-        kafka: RealKafka,
-        topic: str,
-        options: Mapping[str, str] = QUICK,
-        *,
-        feed: type[GroupFeed] = GroupFeed,
-        **fields: Any,  # noqa: ANN401 - fields of FeedSettings
-    ) -> None:
-        self.partitions: set[int] = set()
-        self.values: list[bytes] = []
-        self.commits: list[dict[int, int]] = []
-        self.commits_refused: list[dict[int, int]] = []
-        self.failures: list[Failure] = []
-        self.broken: list[Exception] = []
-        self.rebalances: list[tuple[str, list[int]]] = []
-        self.when_consumed: Callable[[], None] = lambda: None
-        self.when_revoking: Callable[[Callable[[], None]], None] = lambda drained: drained()
-        self.to_commit_on_revoke: dict[int, int] = {}
-        consumer_options = settings.consumer(
-            kafka.bootstrap_servers, options, group=topic, queue_bytes=PLENTY, on_error=lambda *_: None
-        )
-        given = {"buffer_bytes": PLENTY, "revoke_wait_seconds": LIMIT_SECONDS, "commit_first": False}
-        self.feed = feed(FeedSettings(topic, consumer_options, **{**given, **fields}), self)
-        self.feed.start(self)
-
-    def assigned(self, partitions: Sequence[int]) -> None:
-        self.partitions |= set(partitions)
-
-    def consumed(self, records: Sequence[Any]) -> None:
-        self.when_consumed()
-        self.values += [record.value() for record in records]
-
-    def revoking(self, _partitions: Sequence[int], drained: Callable[[], None]) -> None:
-        self.when_revoking(drained)
-
-    def revoked(self, partitions: Sequence[int]) -> dict[int, int]:
-        self.partitions -= set(partitions)
-        return {
-            number: self.to_commit_on_revoke[number]
-            for number in partitions
-            if number in self.to_commit_on_revoke
-        }
-
-    def lost(self, partitions: Sequence[int]) -> None:
-        self.partitions -= set(partitions)
-
-    def committed(self, offsets: dict[int, int]) -> None:
-        self.commits.append(offsets)
-
-    def failed(self, failure: Failure) -> None:
-        self.failures.append(failure)
-
-    def commit_failed(self, offsets: dict[int, int], _failure: Failure) -> None:
-        self.commits_refused.append(offsets)
-
-    def rebalanced(self, kind: str, partitions: Sequence[int]) -> None:
-        self.rebalances.append((kind, list(partitions)))
-
-    def broke(self, error: Exception) -> None:
-        self.broken.append(error)
-
-    async def stop(self, offsets: dict[int, int] | None = None) -> None:
-        """Leave the group, and see that it is done."""
-        self.feed.stop(offsets or {})
-        await asyncio.wait_for(asyncio.shield(self.feed.stopped), LIMIT_SECONDS)
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while not happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.005)
-
-
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    async def bounded() -> None:
-        await asyncio.wait_for(test(), LIMIT_SECONDS)
-
-    asyncio.run(bounded())
 
 
 @pytest.fixture
@@ -147,7 +55,7 @@ def test_it_hands_over_little_more_than_the_buffer_holds(kafka: RealKafka) -> No
         link.feed.allow(80)
         await until(lambda: bool(link.values))
         for number in range(5):  # in each turn it commits first, and then would hand over
-            link.feed.commit({0: number})
+            link.commit({0: number})
             await until(lambda: len(link.commits) == number + 1)  # noqa: B023 - awaited here
         # A batch is what librdkafka had fetched: at most 1 MiB, and a fetch more.
         held = len(link.values)
@@ -165,7 +73,7 @@ def test_what_is_committed_is_where_the_next_one_begins(kafka: RealKafka, topic:
         first = Link(kafka, topic)
         first.feed.allow(100)
         await until(lambda: len(first.values) == 100)
-        first.feed.commit({0: 30})
+        first.commit({0: 30})
         await until(lambda: first.commits == [{0: 30}])
         await first.stop({0: 40})
         assert kafka.committed(topic, topic) == {0: 40}
@@ -265,7 +173,7 @@ def test_without_demand_it_stays_in_its_group_and_hands_nothing_over(kafka: Real
     run(test)
 
 
-class SuddenDemand(GroupFeed):
+class SuddenDemand(ConsumerFeed):
     """A consumer whose link wants something just when partitions come."""
 
     demand = 0
@@ -350,7 +258,7 @@ def test_options_that_librdkafka_refuses_end_the_link(kafka: RealKafka, topic: s
 def test_options_are_judged_without_a_group(kafka: RealKafka) -> None:
     def options(**given: str) -> dict[str, Any]:
         return settings.consumer(
-            kafka.bootstrap_servers, given, group="group", queue_bytes=PLENTY, on_error=lambda *_: None
+            kafka.bootstrap_servers, given, group="group", queue_bytes=PLENTY, on_error=ignore
         )
 
     consumer.check(options())
@@ -370,7 +278,8 @@ def test_a_topic_that_vanishes_ends_the_link(kafka: RealKafka) -> None:
         kafka.delete_topic(topic)
         await until(lambda: bool(link.failures))
 
-        assert link.failures[0].condition == "amqp:not-found"
+        assert link.failures[0].condition == "amqp:resource-deleted"
+        assert topic in link.failures[0].description
         await asyncio.wait_for(link.feed.stopped, LIMIT_SECONDS)
 
     run(test)
@@ -399,5 +308,28 @@ def test_at_most_once_passes_over_nothing_when_the_group_changes(kafka: RealKafk
         first.feed.allow(2 * count)
         await until(lambda: len({value for link in links for value in link.values}) == 2 * count)
         await first.stop()
+
+    run(test)
+
+
+def test_a_record_larger_than_all_bounds_comes_through(kafka: RealKafka) -> None:
+    size = 16 << 20
+    topic = kafka.create_topic(config={"max.message.bytes": str(size + 65_536)})
+    producer = Producer(
+        {"bootstrap.servers": kafka.bootstrap_servers, "message.max.bytes": size + 65_536, "log_level": 0}
+    )
+    for value in (b"before", b"x" * size, b"after"):
+        producer.produce(topic, value, partition=0)
+    producer.flush()
+
+    async def test() -> None:
+        link = Link(kafka, topic, buffer_bytes=1000)
+        link.feed.allow(10)
+        for count in range(1, 4):
+            await until(lambda: len(link.values) >= count)  # noqa: B023 - awaited here
+            link.feed.took(size)
+        await link.stop()
+
+        assert [len(value) for value in link.values] == [6, size, 5]
 
     run(test)

@@ -246,3 +246,62 @@ def test_why_a_producer_ended_is_told_only_if_it_is_for_good() -> None:
 def test_a_report_has_an_error_or_is_a_defect() -> None:
     assert failures.classify_report(error("_MSG_TIMED_OUT")) == failures.classify(error("_MSG_TIMED_OUT"))
     assert not failures.classify_report("no error at all").retriable
+
+
+@pytest.mark.parametrize(
+    "name", ["UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"]
+)
+def test_what_a_consumer_misses_was_deleted(name: str) -> None:
+    told = failures.classify_consumer(error(name), "orders", 3)
+    raised = failures.classify_consumer_exception(KafkaException(error(name)), "orders")
+
+    assert told.condition == raised.condition == conditions.RESOURCE_DELETED
+    assert not told.retriable
+    assert "partition 3 of 'orders':" in told.description
+    assert "topic 'orders':" in raised.description
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [
+        ("TOPIC_AUTHORIZATION_FAILED", True),
+        ("GROUP_AUTHORIZATION_FAILED", True),
+        ("UNKNOWN_TOPIC_OR_PART", True),
+        ("FENCED_INSTANCE_ID", True),
+        ("_FATAL", True),
+        ("_TRANSPORT", False),
+        ("_ALL_BROKERS_DOWN", False),
+        ("_MAX_POLL_EXCEEDED", False),
+        ("LEADER_NOT_AVAILABLE", False),
+        ("UNSTABLE_OFFSET_COMMIT", False),
+    ],
+)
+def test_a_consumer_goes_on_after_what_may_pass(name: str, *, ends: bool) -> None:
+    assert failures.ends_consumer(error(name)) is ends
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "reach"),
+    [
+        ("FENCED_INSTANCE_ID", conditions.LINK_STOLEN, Reach.OWNER),
+        ("UNRELEASED_INSTANCE_ID", conditions.INTERNAL_ERROR, Reach.RECORD),
+        ("GROUP_AUTHORIZATION_FAILED", conditions.UNAUTHORIZED_ACCESS, Reach.RECORD),
+        ("_FATAL", conditions.INTERNAL_ERROR, Reach.PRODUCER),
+    ],
+)
+def test_why_a_consumer_takes_part_no_more_is_read_from_what_it_says(
+    name: str, condition: str, reach: Reach
+) -> None:
+    fatal = KafkaError(KafkaError._FATAL, f"Fatal error: {error(name).str()}: because")  # noqa: SLF001 - librdkafka's name
+    failure = failures.classify_consumer(fatal, "orders")
+
+    assert (failure.kafka_error, failure.condition, failure.reach) == (name, condition, reach)
+    assert "because" in failure.description
+
+
+def test_a_defect_of_a_consumer_is_not_called_one_of_a_record() -> None:
+    failure = failures.classify_consumer_exception(TypeError("with a key"), "orders")
+
+    assert failure.kafka_code == failures.DEFECT_CODE
+    assert "record" not in failure.description
+    assert "with a key" not in failure.description

@@ -83,7 +83,7 @@ def test_what_a_producer_promises_cannot_be_set(name: str, value: str) -> None:
         ("group_id", "another"),
         ("enable_auto_commit", "true"),
         ("enable_auto_offset_store", "true"),
-        ("enable_partition_eof", "true"),
+        ("enable_partition_eof", "false"),
     ],
 )
 def test_what_a_consumer_promises_cannot_be_set(name: str, value: str) -> None:
@@ -126,8 +126,45 @@ def test_the_admin_sees_soon_that_a_broker_is_back_unless_operators_want_it_late
     AdminClient(settings.admin(NOBODY, given, on_error=ignore))
 
 
-def test_what_is_read_ahead_is_bounded() -> None:
-    assert consumer()["queued.max.messages.kbytes"] == 4096
+def read_ahead(queue_bytes: int) -> tuple[int, int, int]:
+    options = settings.consumer(NOBODY, {}, group="group", queue_bytes=queue_bytes, on_error=ignore)
+    Consumer(options).close()  # librdkafka takes them together
+    records = options["queued.min.messages"] * settings.AHEAD_RECORD_BYTES
+    return options["queued.max.messages.kbytes"] * 1024, options["fetch.max.bytes"], records
+
+
+@pytest.mark.parametrize("queue_mib", [4, 8, 64, 200])
+def test_what_is_read_ahead_is_bounded_with_what_is_under_way(queue_mib: int) -> None:
+    queue_bytes = queue_mib << 20
+    assert queue_bytes // 2 <= sum(read_ahead(queue_bytes)) <= queue_bytes
+
+
+def test_the_bounds_of_what_is_read_ahead_are_such_that_librdkafka_takes_them() -> None:
+    assert read_ahead(1) == read_ahead(4 << 20)
+    assert read_ahead(1 << 30)[1] == settings.FETCH_BYTES_MAX
+    given = {"max_partition_fetch_bytes": "5000000", "isolation_level": "read_uncommitted"}
+    Consumer(consumer(**given)).close()
+
+
+def test_only_what_is_committed_is_read_unless_operators_want_all() -> None:
+    assert consumer()["isolation.level"] == "read_committed"
+    assert consumer(isolation_level="read_uncommitted")["isolation.level"] == "read_uncommitted"
+
+
+def test_a_static_member_has_its_identity_and_others_have_none() -> None:
+    options = settings.consumer(
+        NOBODY, {}, group="group", queue_bytes=1, on_error=ignore, instance_id="container.link-1"
+    )
+    Consumer(options).close()
+    assert options["group.instance.id"] == "container.link-1"
+    assert "group.instance.id" not in consumer()
+
+
+def test_who_asks_for_offsets_sees_as_much_as_the_consumers() -> None:
+    for given in ({}, {"isolation.level": "read_uncommitted"}, {"group.protocol": "consumer"}):
+        options = settings.asking(NOBODY, given, on_error=ignore)
+        Consumer(options).close()
+        assert options["isolation.level"] == given.get("isolation.level", "read_committed")
 
 
 def test_an_error_is_reported_with_its_client() -> None:

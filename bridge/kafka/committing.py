@@ -1,0 +1,148 @@
+"""Commits what a link is through with, in the thread of its consumer.
+
+A commit that fails is wanted again a little later, unless Kafka will never take it: then the link ends.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from bridge.kafka import failures
+from bridge.kafka.commits import PendingCommits
+from bridge.model import conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from bridge.kafka.contract import FeedSettings, Offsets
+    from bridge.kafka.telling import Teller
+    from bridge.model.failures import Failure
+
+COMMIT_RETRY_SECONDS: Final = 0.2
+COMMIT_AGAIN_SECONDS: Final = 1.0
+COMMIT_ATTEMPTS_AT_END: Final = 3
+_REBALANCE_ERRORS: Final = frozenset(
+    {
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "REBALANCE_IN_PROGRESS",
+        "FENCED_MEMBER_EPOCH",
+        "STALE_MEMBER_EPOCH",
+        "_ASSIGNMENT_LOST",
+    }
+)
+"""Refusals of a commit that end with a rebalance, in which the consumer has to take part first."""
+
+
+class Committer:
+    """Commits for one link. `fail` ends the link's consumer; `stopping` tells whether it is ending."""
+
+    def __init__(
+        self,
+        settings: FeedSettings,
+        teller: Teller,
+        fail: Callable[[Failure], None],
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._settings = settings
+        self._teller = teller
+        self._fail = fail
+        self._stopping = stopping
+        self._not_before = 0.0
+        self.pending = PendingCommits(enabled=settings.commits)
+
+    def commit_pending(self, consumer: Consumer) -> None:
+        """Commit what waits. Once; a few times if the consumer is ending."""
+        if not self._stopping() and time.monotonic() < self._not_before:
+            return
+        offsets = self.pending.take()
+        if not offsets:
+            return
+        for _attempt in range(COMMIT_ATTEMPTS_AT_END if self._stopping() else 1):
+            failure = self._commit(consumer, offsets)
+            if failure is None:
+                return
+            if not failure.retriable:
+                self._give_up(failure)
+                return
+            if self._stopping():
+                time.sleep(COMMIT_RETRY_SECONDS)
+        self._not_before = time.monotonic() + COMMIT_AGAIN_SECONDS
+        # For the next commit, or for the revoke that leaving the group brings.
+        self.pending.add(offsets)
+
+    def commit_leaving(self, consumer: Consumer, partitions: Sequence[int], answer: Offsets) -> None:
+        """Commit for partitions that are being revoked, and end their generation."""
+        # A link that was closed meanwhile has left its offsets here, and has none any more.
+        self.pending.add(answer)
+        offsets = self.pending.take(partitions)
+        if offsets:
+            self._commit(consumer, offsets)
+        self.pending.end(partitions)
+
+    def commit_first(
+        self, consumer: Consumer, records: Iterable[Message[Any, Any]]
+    ) -> tuple[bool, dict[int, int]]:
+        """Commit records before they are sent. Tells if they may be, and where each partition is read on.
+
+        If it fails none of them is to be sent, and none is passed over: they are read again.
+        """
+        first: dict[int, int] = {}
+        after: dict[int, int] = {}
+        for record in records:
+            partition, offset = record.partition() or 0, record.offset() or 0
+            first.setdefault(partition, offset)
+            after[partition] = offset + 1
+        # Its own generation: nothing was read in another one.
+        offsets = {partition: (0, offset) for partition, offset in after.items()}
+        while not self._stopping():
+            failure = self._commit(consumer, offsets)
+            if failure is None:
+                return True, after
+            if not failure.retriable:
+                self._give_up(failure)
+            elif failure.kafka_error in _REBALANCE_ERRORS:
+                break
+            else:
+                time.sleep(COMMIT_RETRY_SECONDS)
+        for partition, offset in first.items():
+            with suppress(KafkaException):  # it is not ours any more: its next owner reads it
+                consumer.seek(TopicPartition(self._settings.topic, partition, offset))
+        return False, first
+
+    def _commit(self, consumer: Consumer, offsets: Offsets) -> Failure | None:
+        topic = self._settings.topic
+        wanted = [TopicPartition(topic, partition, offset) for partition, (_, offset) in offsets.items()]
+        try:
+            answers = consumer.commit(offsets=wanted, asynchronous=False)
+        except KafkaException as error:
+            return self._failed(offsets, failures.classify_consumer_exception(error, topic))
+        done = {answer.partition: answer.offset for answer in answers if answer.error is None}
+        self._teller.tell("committed", done)
+        for answer in answers:
+            if answer.error is not None:
+                failure = failures.classify_consumer(answer.error, topic, answer.partition)
+                return self._failed(offsets, failure)
+        return None
+
+    def _failed(self, offsets: Offsets, failure: Failure) -> Failure:
+        if self._settings.assigned and failure.kafka_error in _REBALANCE_ERRORS:
+            failure = replace(
+                failure,
+                description="the group has members that subscribe to topics; Kafka then takes no offsets"
+                f" of a reader that chose its partitions itself: {failure.description}",
+                condition=conditions.PRECONDITION_FAILED,
+                retriable=False,
+            )
+        told = {partition: offset for partition, (_, offset) in offsets.items()}
+        self._teller.report(lambda log: log.commit_failed(told, failure))
+        return failure
+
+    def _give_up(self, failure: Failure) -> None:
+        if not self._stopping():
+            self._fail(failure)
