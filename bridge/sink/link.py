@@ -1,43 +1,46 @@
 """The sink link: one attached AMQP receiver, from consumed records to committed offsets.
 
 Records wait here for credit, are encoded when they are sent, and are kept until the receiver has
-answered them, so that they can be sent again. It decides only; the consumer, the engine, the timer
-and the log are behind the ports that it is built with. Everything happens on the event loop's thread.
+answered them, so that they can be sent again or put away. It decides only; the consumer, the engine, the
+dead-letter topic, the timer and the log are behind the ports that it is built with. Everything happens on
+the event loop's thread.
 
-Order: records of a partition are sent in order. A record that is to be sent again goes first, and
-while one waits for its back-off nothing else is sent on the link.
+Order: records of a partition are sent in order, partitions take turns. `Lane` tells what is next.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from bridge.model import conditions, dialect
-from bridge.model.conditions import Condition
 from bridge.model.outcomes import DeliveryState, Outcome
+from bridge.sink import ending
 from bridge.sink.demand import Demand
-from bridge.sink.offsets import PartitionTracker
-from bridge.sink.ports import ConsumedRecord, Delivery, Encode, Feed, SinkEvents, SinkPort
+from bridge.sink.lane import Lane
+from bridge.sink.outbound import Outbound
+from bridge.sink.redelivery import RECORD_BYTES, Retry
+from bridge.sink.undelivered import Surroundings, Undelivered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bridge.model.failures import Failure
     from bridge.sink.policy import SinkPolicy
+    from bridge.sink.ports import ConsumedRecord, Delivery, Encode, Feed, Offsets, SinkPort
 
 
 @dataclass(frozen=True, slots=True)
 class SinkLimits:
-    """A link's bounds: what waits for credit, and when offsets are committed without a timer."""
+    """A link's bounds.
+
+    What waits for credit; when offsets are committed without a timer; how many bytes may be unanswered;
+    how large a message the receiver takes, 0 for any.
+    """
 
     buffer_records: int
     commit_count: int
-
-
-Waiting: TypeAlias = tuple[PartitionTracker, ConsumedRecord, int, bool]
-"""A record: its partition's tracker, itself, how many attempts failed, whether it was sent before."""
+    unsettled_bytes: int
+    message_max_bytes: int = 0
 
 
 class SinkLink:
@@ -48,29 +51,35 @@ class SinkLink:
         port: SinkPort,
         policy: SinkPolicy,
         limits: SinkLimits,
+        around: Surroundings,
         *,
         feed: Feed,
         encode: Encode,
-        later: Callable[[Callable[[], None]], object],
-        events: SinkEvents,
     ) -> None:
         self._port = port
         self._policy = policy
-        self._commit_count = limits.commit_count
+        self._limits = limits
         self._feed = feed
-        self._encode = encode
-        self._later = later
-        self._events = events
+        self._around = around
         self._demand = Demand(limits.buffer_records, exact=policy.sends_settled)
-        self._trackers: dict[int, PartitionTracker] = {}
-        self._waiting: deque[Waiting] = deque()
-        self._unsettled: dict[Delivery, Waiting] = {}
-        self._again: list[Waiting] = []
-        self._backing_off = False
+        self._lanes: dict[int, Lane] = {}
+        self._undelivered = Undelivered(
+            policy, around, done=self._done, moved=self._moved, again=self._send_again, ends=port.detach
+        )
+        self._outbound = Outbound(
+            port,
+            encode,
+            settles=policy.sends_settled,
+            message_max_bytes=limits.message_max_bytes,
+            dropped=self._done,
+            too_large=self._undelivered.too_large,
+            left=self._left,
+        )
         self._settling: list[Delivery] = []
         self._answered = 0
-        self._generation = 0
         self._drained: Callable[[], None] | None = None
+        self._end_token = 0
+        self._asked_end = self._reached_end = False
         self.closed = False
         self.accepted_count = 0
         self.late_count = 0
@@ -87,51 +96,44 @@ class SinkLink:
         if self._settling:
             settling, self._settling = self._settling, []
             self._port.settle(settling)
-        if self._answered >= self._commit_count:
+        self._undelivered.batch_ended()
+        if self._answered >= self._limits.commit_count:
             self.commit()
+        self._outbound.wake()
         self._check_drained()
         self.pump()
 
     def accepted(self, delivery: Delivery) -> None:
         """Take the outcome accepted: the record is done."""
-        waiting = self._unsettled.pop(delivery, None)
-        if waiting is not None:
-            self._settling.append(delivery)
-            if self._done(waiting):
-                self.accepted_count += 1
+        outbound = self._outbound
+        sent = outbound.unsettled.pop(delivery, None)
+        if sent is None:
+            return
+        lane, record, _ = sent
+        outbound.unsettled_bytes -= len(record) + RECORD_BYTES
+        self._settling.append(delivery)
+        if lane.tracker.done(record.offset() or 0):
+            self._answered += 1
+            self.accepted_count += 1
+        else:
+            self.late_count += 1
 
     def disposed(self, delivery: Delivery, outcome: Outcome) -> None:
         """Take any other outcome; a settlement without one counts as released."""
-        waiting = self._unsettled.pop(delivery, None)
-        if waiting is None:
+        sent = self._outbound.answered(delivery)
+        if sent is None:
             return
         self._settling.append(delivery)
-        tracker, record, failed_attempts, _ = waiting
-        if tracker.closed:
+        lane, record, retry = sent
+        if lane.closed:
             self.late_count += 1
-            return
-        offset = record.offset() or 0
-        if outcome.state is DeliveryState.REJECTED or outcome.undeliverable_here:
-            if self._policy.rejected == "detach":
-                self._port.detach(
-                    Condition(
-                        conditions.PRECONDITION_FAILED,
-                        f"the record at partition {tracker.partition}, offset {offset} was refused"
-                        " and sink.rejected is detach; its offset is not committed",
-                    )
-                )
-                return
-            self._events.skipped(tracker.partition, offset, outcome)
-            self._done(waiting)
-            return
-        if tracker.leaving:
-            # Its offset is not committed, so the partition's next owner sends it.
-            return
-        self._events.redelivered(tracker.partition, offset, outcome)
-        self._again.append((tracker, record, failed_attempts + outcome.delivery_failed, True))
-        if not self._backing_off:
-            self._backing_off = True
-            self._later(self._send_again)
+        elif self._policy.browses:
+            self._done(lane, record)
+        elif outcome.state is DeliveryState.REJECTED or outcome.undeliverable_here:
+            self._undelivered.give_up(lane, retry or Retry(record), outcome)
+        elif not lane.leaving:
+            # Of one that leaves the offset is not committed, so the partition's next owner sends it.
+            self._undelivered.take_back(lane, retry or Retry(record), outcome)
 
     def close(self) -> None:
         """End the link: commit what is done, leave the group."""
@@ -139,60 +141,65 @@ class SinkLink:
             return
         self.closed = True
         self._feed.stop(self._to_commit())
-        unanswered = len(self._unsettled) + len(self._again) + sum(entry[3] for entry in self._waiting)
-        for tracker in self._trackers.values():
-            tracker.close()
-        self._waiting.clear()
-        self._unsettled.clear()
-        self._again.clear()
+        lanes = self._lanes.values()
+        unanswered = len(self._outbound.unsettled) + sum(lane.returned + lane.burying for lane in lanes)
+        for lane in lanes:
+            lane.forget()
+            lane.close()
+        self._outbound.close()
         self._check_drained()
-        self._events.ended(self.accepted_count, unanswered)
+        self._around.events.ended(self.accepted_count, unanswered)
 
     # ------------------------------------------------------------------ from the consumer
 
-    def assigned(self, partitions: Sequence[int]) -> None:
-        """Take partitions: a new generation begins for each."""
-        self._generation += 1
+    def assigned(self, partitions: Sequence[int], generation: int) -> None:
+        """Take partitions."""
         for partition in partitions:
-            self._trackers[partition] = PartitionTracker(partition, self._generation)
+            self._lanes[partition] = Lane(partition, generation, self._policy.redelivery.ahead_records)
 
     def consumed(self, records: Sequence[ConsumedRecord]) -> None:
         """Take a batch of records, in the order of their partitions."""
         if self.closed:
             return
-        trackers = self._trackers
-        waiting = self._waiting
+        lanes = self._lanes
         for record in records:
-            tracker = trackers.get(record.partition() or 0)
-            if tracker is not None and not tracker.closed:
-                waiting.append((tracker, record, 0, False))
-            else:
-                self._demand.sent += 1
-                self._feed.took(len(record))
+            lane = lanes.get(record.partition() or 0)
+            if lane is None or lane.leaving:
+                self._left(1, len(record))
+                continue
+            lane.waiting.append(record)
+            if not lane.is_queued:
+                self._outbound.enqueue(lane)
         self.pump()
+
+    def reached_end(self, token: int) -> None:
+        """Take notice that all was handed over that was in the partitions when it was asked for."""
+        if token == self._end_token and self._asked_end:
+            self._reached_end = True
+            self.pump()
 
     def revoking(self, partitions: Sequence[int], drained: Callable[[], None]) -> None:
         """Send nothing more of these partitions; call `drained` when all of them is answered."""
         for partition in partitions:
-            tracker = self._trackers.get(partition)
-            if tracker is not None:
-                tracker.leaving = True
-        self._forget_waiting()
+            lane = self._lanes.get(partition)
+            if lane is not None:
+                self._leave(lane)
         self._drained = drained
         self._check_drained()
 
-    def revoked(self, partitions: Sequence[int]) -> dict[int, int]:
+    def revoked(self, partitions: Sequence[int]) -> Offsets:
         """End these partitions' generation. Gives what is to be committed for them."""
-        offsets: dict[int, int] = {}
+        offsets: Offsets = {}
         self._drained = None
         for partition in partitions:
-            tracker = self._trackers.pop(partition, None)
-            if tracker is not None:
-                position = tracker.to_commit()
-                if position is not None:
-                    offsets[partition] = position
-                tracker.close()
-        self._forget_waiting()
+            lane = self._lanes.pop(partition, None)
+            if lane is None:
+                continue
+            position = lane.tracker.to_commit()
+            if position is not None and self._commits:
+                offsets[partition] = (lane.generation, position)
+            self._leave(lane)
+            lane.close()
         return offsets
 
     def lost(self, partitions: Sequence[int]) -> None:
@@ -202,43 +209,37 @@ class SinkLink:
     def committed(self, offsets: dict[int, int]) -> None:
         """Take notice that Kafka has these offsets."""
         for partition, offset in offsets.items():
-            tracker = self._trackers.get(partition)
-            if tracker is not None:
-                tracker.committed(offset)
+            lane = self._lanes.get(partition)
+            if lane is not None:
+                lane.tracker.committed(offset)
 
     def failed(self, failure: Failure) -> None:
         """End the link: its consumer cannot go on."""
         if not self.closed:
-            self._events.failed(failure)
-            self._port.detach(
-                Condition(
-                    failure.condition,
-                    failure.description,
-                    {
-                        "kafka-error": failure.kafka_error,
-                        "kafka-code": failure.kafka_code,
-                        "retriable": failure.retriable,
-                    },
-                    dialect.SUBSCRIBE,
-                )
-            )
+            self._around.events.failed(failure)
+            self._port.detach(ending.consumer_failed(failure, self._around.about))
 
     # ------------------------------------------------------------------ commits
+
+    @property
+    def _commits(self) -> bool:
+        """Whether offsets are committed as records are answered."""
+        return self._policy.commits and not self._policy.sends_settled
 
     def commit(self) -> None:
         """Commit what is done. Called on time, and after so many answers."""
         self._answered = 0
         offsets = self._to_commit()
-        if offsets and not self._policy.sends_settled:
+        if offsets:
             self._feed.commit(offsets)
 
-    def _to_commit(self) -> dict[int, int]:
-        if self._policy.sends_settled:
+    def _to_commit(self) -> Offsets:
+        if not self._commits:
             return {}
         return {
-            partition: position
-            for partition, tracker in self._trackers.items()
-            if (position := tracker.to_commit()) is not None
+            partition: (lane.generation, position)
+            for partition, lane in self._lanes.items()
+            if (position := lane.tracker.to_commit()) is not None
         }
 
     # ------------------------------------------------------------------ sending
@@ -247,110 +248,83 @@ class SinkLink:
         """Send what waits, as far as credit and the room for bytes go."""
         if self.closed:
             return
-        port = self._port
-        credit = port.credit()
-        while self._waiting and credit > 0 and not self._backing_off:
-            # Asked again after each batch: only who is told that there is no room hears of it when there is.
-            room = port.room_bytes()
-            if room <= 0:
-                break
-            credit -= self._send(min(credit, len(self._waiting)), room)
-        if credit > 0 and (self._backing_off or not self._waiting) and port.draining():
-            self._demand.returned(credit)
-            port.drained()
-            credit = 0
+        credit = self._outbound.send(self._port.credit(), self._unsettled_max_bytes)
+        if credit > 0 and self._port.draining():
+            credit = self._drain(credit)
+        else:
+            self._asked_end = self._reached_end = False
         allowed = self._demand.update(credit)
         if allowed is not None:
             self._feed.allow(allowed)
 
-    def _send(self, count: int, room_bytes: int) -> int:
-        """Send up to `count` records and a little more than `room_bytes`; gives how many."""
-        waiting, unsettled = self._waiting, self._unsettled
-        encode, send, send_settled = self._encode, self._port.send, self._port.send_settled
-        settles = self._policy.sends_settled
-        size_bytes = 0
-        sent = 0
-        first_attempts = 0
-        while waiting and sent < count and room_bytes > 0:
-            tracker, record, failed_attempts, again = entry = waiting.popleft()
-            partition, offset = tracker.partition, record.offset() or 0
-            payload = encode(
-                partition,
-                offset,
-                *record.timestamp(),
-                record.key(),
-                record.value(),
-                record.headers(),
-                failed_attempts,
-                again,
-            )
-            if not again:
-                first_attempts += 1
-                size_bytes += len(record)
-                if not settles:
-                    tracker.sent(offset)
-            if not payload:
-                if not settles:
-                    self._done(entry)
-                continue
-            # A former generation's delivery of the same record may be unsettled still (core 2.6.12).
-            tag = b"%d:%d:%d" % (partition, offset, tracker.generation)
-            room_bytes -= len(payload)
-            sent += 1
-            if settles:
-                send_settled(tag, payload)
-            else:
-                unsettled[send(tag, payload)] = entry
-        self._demand.sent += first_attempts
-        self._feed.took(size_bytes)
-        self._port.sent()
-        return sent
+    def _unsettled_max_bytes(self) -> int:
+        return self._limits.unsettled_bytes - self._undelivered.bytes
 
-    def _send_again(self) -> None:
-        """Put what was released back in front, when its back-off is over."""
-        self._backing_off = False
+    def _drain(self, credit: int) -> int:
+        """Give credit back if there is nothing to send, not even in Kafka; gives what is left of it."""
+        outbound = self._outbound
+        if not outbound.is_empty:
+            if outbound.unsettled_bytes < self._unsettled_max_bytes():
+                # More is sent as soon as the socket takes it.
+                return credit
+        elif not self._reached_end:
+            if not self._asked_end:
+                self._asked_end = True
+                self._end_token += 1
+                self._feed.find_end(self._end_token)
+            return credit
+        self._asked_end = self._reached_end = False
+        self._demand.returned(credit)
+        self._port.drained()
+        return 0
+
+    def _send_again(self, retries: list[tuple[Lane, Retry]]) -> None:
+        """Have records sent whose pause is over."""
         if self.closed:
             return
-        again, self._again = self._again, []
-        waiting = self._waiting
-        while waiting and waiting[0][3]:
-            # From an earlier back-off, without credit since then.
-            again.append(waiting.popleft())
-        again.sort(key=lambda entry: entry[1].offset() or 0, reverse=True)
-        waiting.extendleft(again)
+        for lane, retry in retries:
+            if not lane.leaving:
+                lane.is_due(retry)
+                self._outbound.stalled(lane)
+        self._outbound.wake()
         self.pump()
 
     # ------------------------------------------------------------------ inside
 
-    def _done(self, waiting: Waiting) -> bool:
+    def _left(self, records: int, size_bytes: int) -> None:
+        """Count what has left the buffer."""
+        self._demand.sent += records
+        self._feed.took(size_bytes)
+
+    def _done(self, lane: Lane, record: ConsumedRecord) -> bool:
         """Count a terminal answer; gives False if it is late."""
-        if waiting[0].done(waiting[1].offset() or 0):
+        if lane.tracker.done(record.offset() or 0):
             self._answered += 1
             return True
-        self.late_count += 1
+        if not self._policy.sends_settled:
+            self.late_count += 1
         return False
 
-    def _forget_waiting(self) -> None:
-        """Drop what was not sent yet of partitions that are going away; their next owner reads it."""
-        if self._policy.sends_settled:
-            # It is committed, so nobody else reads it: it goes out with the next credit.
-            return
-        kept: deque[Waiting] = deque()
-        for entry in self._waiting:
-            if not entry[0].leaving:
-                kept.append(entry)
-            elif not entry[3]:
-                self._demand.sent += 1
-                self._feed.took(len(entry[1]))
-        self._waiting = kept
-        self._again = [entry for entry in self._again if not entry[0].leaving]
+    def _moved(self) -> None:
+        """Go on after something has changed by itself."""
+        if not self.closed:
+            self.batch_ended()
+
+    def _leave(self, lane: Lane) -> None:
+        """Drop what was not sent yet of a partition that is going away; its next owner reads it."""
+        lane.leaving = True
+        if not self._policy.sends_settled:
+            # What is committed already nobody else reads: that goes out with the next credit.
+            self._outbound.forget(lane)
 
     def _check_drained(self) -> None:
         """Tell whoever waits for a revoke that all of its partitions is answered."""
         drained = self._drained
         if drained is None or any(
-            entry[0].leaving and not entry[0].closed for entry in self._unsettled.values()
+            lane.leaving and not lane.closed and lane.burying for lane in self._lanes.values()
         ):
+            return
+        if any(lane.leaving and not lane.closed for lane, _, _ in self._outbound.unsettled.values()):
             return
         self._drained = None
         drained()

@@ -14,18 +14,11 @@ from __future__ import annotations
 
 
 class PartitionTracker:
-    """Tracks one assigned partition. Offsets are Kafka's, ascending as they are sent.
+    """Tracks one assigned partition. Offsets are Kafka's, ascending as they are sent."""
 
-    `generation` is a number that no other tracker of the link has.
-    """
+    __slots__ = ("_committed", "_next", "_outstanding", "closed")
 
-    __slots__ = ("_committed", "_next", "_outstanding", "closed", "generation", "leaving", "partition")
-
-    def __init__(self, partition: int, generation: int) -> None:
-        self.partition = partition
-        self.generation = generation
-        self.leaving = False
-        """Nothing more of it is to be sent: it will be taken away, or was."""
+    def __init__(self) -> None:
         self.closed = False
         self._outstanding: dict[int, None] = {}
         self._next: int | None = None
@@ -36,10 +29,6 @@ class PartitionTracker:
         self._outstanding[offset] = None
         self._next = offset + 1
 
-    def passed(self, offset: int) -> None:
-        """Take notice of a record that is not to be sent at all."""
-        self._next = offset + 1
-
     def done(self, offset: int) -> bool:
         """Take a terminal answer. Gives False if it is late or was given before."""
         return self._outstanding.pop(offset, self) is None
@@ -48,6 +37,12 @@ class PartitionTracker:
     def outstanding(self) -> int:
         """How many records have no terminal answer yet."""
         return len(self._outstanding)
+
+    def span(self) -> int:
+        """Tell how many offsets there are from the first without a terminal answer to the last sent."""
+        if not self._outstanding or self._next is None:
+            return 0
+        return self._next - next(iter(self._outstanding))
 
     def position(self) -> int | None:
         """Give the offset to commit, None before anything was sent."""
@@ -69,6 +64,5 @@ class PartitionTracker:
 
     def close(self) -> None:
         """End the generation: nothing is outstanding or committable any more."""
-        self.leaving = True
         self.closed = True
         self._outstanding.clear()

@@ -6,9 +6,15 @@ Source: AMQP 1.0 core, sections 2.6.12 and 2.8.2-2.8.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bridge.model.links import SenderSettleMode
+
+if TYPE_CHECKING:
+    from bridge.sink.redelivery import Redelivery
+
+
+Rejected = Literal["skip", "detach"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +26,33 @@ class SinkPolicy:
     once. (With rcv-settle-mode second the receiver's outcome comes unsettled and the bridge
     settles, then commits; the bridge treats both receiver modes alike, as it settles whenever it
     learns of an outcome.)
-    rejected: what becomes of a record that the receiver rejects: "skip" passes over it, "detach"
-    ends the link and leaves the offset where it is.
+    rejected: what becomes of a record that the receiver rejects where there is no dead-letter topic:
+    "skip" passes over it, "detach" ends the link and leaves the offset where it is.
+    redelivery: when records are sent again.
+    browses: the receiver looks at copies; its outcomes mean nothing.
+    commits: offsets are committed, for a group.
     """
 
     sends_settled: bool
-    rejected: Literal["skip", "detach"]
+    rejected: Rejected
+    redelivery: Redelivery
+    browses: bool = False
+    commits: bool = True
 
 
-def choose(snd_settle_mode: SenderSettleMode, *, rejected: Literal["skip", "detach"]) -> SinkPolicy:
+def choose(
+    snd_settle_mode: SenderSettleMode,
+    *,
+    rejected: Rejected,
+    redelivery: Redelivery,
+    browses: bool = False,
+    commits: bool = True,
+) -> SinkPolicy:
     """Give the policy for a link; a receiver that asks for mixed gets unsettled deliveries."""
-    return SinkPolicy(snd_settle_mode is SenderSettleMode.SETTLED, rejected)
+    return SinkPolicy(
+        snd_settle_mode is SenderSettleMode.SETTLED,
+        rejected,
+        redelivery,
+        browses=browses,
+        commits=commits and not browses,
+    )

@@ -6,6 +6,8 @@ Shapes only. The edges fulfil them (`bridge.amqp`, `bridge.kafka`), and the comp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -72,6 +74,10 @@ class SinkPort(Protocol):
         """End the link for a reason."""
 
 
+Offsets: TypeAlias = dict[int, tuple[int, int]]
+"""What to commit: by partition, the generation of its assignment and the offset to read next."""
+
+
 class Feed(Protocol):
     """What a sink link asks of its consumer."""
 
@@ -81,11 +87,49 @@ class Feed(Protocol):
     def took(self, size_bytes: int) -> None:
         """Say that so many bytes of what was handed over have left the buffer."""
 
-    def commit(self, offsets: dict[int, int]) -> None:
-        """Commit these offsets (partition to the offset to read next), soon."""
+    def commit(self, offsets: Offsets) -> None:
+        """Commit these offsets, soon; those of a generation that has ended are dropped."""
 
-    def stop(self, offsets: dict[int, int]) -> None:
+    def find_end(self, token: int) -> None:
+        """Ask to be told, with `reached_end`, when all is handed over that is in the partitions now.
+
+        It is told as well when that cannot be found out in time. Another token replaces the one before.
+        """
+
+    def stop(self, offsets: Offsets) -> None:
         """Commit these offsets and leave the group."""
+
+
+class Reason(Enum):
+    """Why a record goes to the dead-letter topic."""
+
+    REJECTED = "rejected"
+    UNDELIVERABLE_HERE = "undeliverable-here"
+    MAX_ATTEMPTS = "max-attempts"
+    MESSAGE_SIZE_EXCEEDED = "message-size-exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """What is told of a record that goes to the dead-letter topic.
+
+    `attempts` is how often it was delivered, `condition` what the receiver said when it rejected it,
+    `annotations` what it wanted merged into the message's annotations: an encoded AMQP map, or empty.
+    """
+
+    reason: Reason
+    attempts: int
+    condition: Condition | None = None
+    annotations: bytes = b""
+
+
+DeadLetters: TypeAlias = "Callable[[ConsumedRecord, DeadLetter, Callable[[Failure | None], None]], None]"
+"""Sends a record to the dead-letter topic, once, and calls back: None when Kafka has acknowledged it.
+
+It is called back on the event loop's thread, never from within the call."""
+
+Annotate: TypeAlias = Callable[[bytes, bytes], bytes]
+"""Merges annotations, an encoded AMQP map, into an encoded message."""
 
 
 class SinkEvents(Protocol):
@@ -93,6 +137,12 @@ class SinkEvents(Protocol):
 
     def skipped(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Report a record that the receiver refused for good, and that was passed over."""
+
+    def dead_lettered(self, partition: int, offset: int, letter: DeadLetter) -> None:
+        """Report a record that the dead-letter topic has."""
+
+    def dead_letter_failed(self, partition: int, offset: int, failure: Failure) -> None:
+        """Report a record that the dead-letter topic did not take; it is tried again if that may help."""
 
     def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Report a record that will be sent again."""
@@ -116,9 +166,9 @@ Encode: TypeAlias = Callable[
         int,
         bool,
     ],
-    bytes | None,
+    bytes,
 ]
-"""Makes the message of a record, nothing if the record is not to be sent at all: it has expired.
+"""Makes the message of a record, empty if the record is not to be sent at all: it has expired.
 
 Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count, and
 whether it was sent before."""

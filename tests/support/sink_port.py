@@ -1,9 +1,10 @@
 """Both ends of a sink link, in memory: a consumer with a partitioned log behind it, and a receiver.
 
-They are small models of what they stand for: the consumer hands over no more than it was allowed and
-keeps to its budget of bytes, the socket takes bytes when it is told to, the receiver's credit runs out.
-They hold the link to its side of the protocol: a send beyond credit, a tag that is in use, a commit
-that goes back or anything after the link's end is an AssertionError at the call that does it.
+They are small models of what they stand for: the consumer hands over no more than it was allowed, keeps
+to its budget of bytes and commits for the present generation of a partition alone, the socket takes bytes
+when it is told to, the receiver's credit runs out. They hold the link to its side of the protocol: a send
+beyond credit, a tag that is in use, a commit that goes back or anything after the link's end is an
+AssertionError at the call that does it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from bridge.codec import ULong, decode, encode
 from bridge.model.outcomes import DeliveryState, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bridge.model.conditions import Condition
+    from bridge.sink.ports import Offsets
 
 SETTLED_WITHOUT_STATE: Final = Outcome(DeliveryState.NONE)
 REJECTED: Final = Outcome(DeliveryState.REJECTED)
@@ -26,6 +29,27 @@ EXPIRED: Final = b"expired"
 """The value of a record that is not to be sent."""
 
 NO_LIMIT: Final = 1 << 30
+
+_DATA: Final = b"\x00" + encode(ULong(0x75))
+_ANNOTATIONS: Final = b"\x00" + encode(ULong(0x72))
+
+
+def encode_message(
+    partition: int,
+    offset: int,
+    _timestamp_type: int,
+    _timestamp_ms: int,
+    _key: bytes | None,
+    value: bytes | None,
+    _headers: Sequence[tuple[str, bytes | None]] | None,
+    delivery_count: int,
+    again: bool,  # noqa: FBT001 - the shape of Encode
+) -> bytes:
+    """Make a message by which the receiver can tell the record; one that says so is not to be sent."""
+    assert again or not delivery_count
+    if value == EXPIRED:
+        return b""
+    return _DATA + encode(b"%d:%d:%d:%d:%b" % (partition, offset, delivery_count, again, value or b""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +97,14 @@ class MemoryTopic:
 
     def append(self, partition: int = 0, value: bytes = b"x", *, gap: int = 0) -> int:
         """Append a record after a gap in the offsets, which compaction or a marker left; gives its offset."""
-        log = self.logs[partition]
-        offset = (log[-1].position + 1 if log else 0) + gap
-        log.append(MemoryRecord(partition, offset, value))
+        offset = self.end(partition) + gap
+        self.logs[partition].append(MemoryRecord(partition, offset, value))
         return offset
+
+    def end(self, partition: int) -> int:
+        """Give the offset of the next record that will be appended without a gap."""
+        log = self.logs[partition]
+        return log[-1].position + 1 if log else 0
 
     def commit(self, offsets: dict[int, int]) -> None:
         """Commit."""
@@ -93,12 +121,32 @@ class MemoryTopic:
 
 @dataclass(eq=False, slots=True)
 class Delivered:
-    """One delivery at the receiver; `attempts` is the delivery count that it came with."""
+    """One delivery at the receiver.
+
+    `attempts` is the delivery count that it came with, `again` whether it says that it was sent before,
+    `annotations` its message-annotations, encoded, `size_bytes` the size of the message.
+    """
 
     tag: bytes
     partition: int
     offset: int
     attempts: int
+    again: bool
+    annotations: bytes
+    size_bytes: int
+
+    @classmethod
+    def read(cls, tag: bytes, payload: bytes) -> Delivered:
+        """Read a message that `encode_message` made."""
+        annotations, at = b"", 0
+        if payload.startswith(_ANNOTATIONS):
+            at = decode(payload, len(_ANNOTATIONS))[1]
+            annotations = payload[len(_ANNOTATIONS) : at]
+        content, end = decode(payload, at + len(_DATA))
+        assert isinstance(content, bytes)
+        assert end == len(payload)
+        partition, offset, attempts, again, _ = content.split(b":", 4)
+        return cls(tag, int(partition), int(offset), int(attempts), again == b"1", annotations, len(payload))
 
 
 class ReceivingPeer:
@@ -122,6 +170,7 @@ class ReceivingPeer:
         self.detached = False
         self.condition: Condition | None = None
         self.on_send: Callable[[Delivered], None] = lambda _: None
+        self.on_drained: Callable[[], None] = lambda: None
         self.on_detach: Callable[[], None] = lambda: None
 
     def credit(self) -> int:
@@ -163,6 +212,7 @@ class ReceivingPeer:
         """Take unused credit back."""
         assert self.drain, "nobody asked for it"
         assert self.link_credit > 0
+        self.on_drained()
         self.returned += self.link_credit
         self.link_credit = 0
 
@@ -180,8 +230,7 @@ class ReceivingPeer:
         assert len(tag) <= 32, "core 2.8.7"
         self.link_credit -= 1
         self.buffered += len(payload)
-        partition, offset, attempts, _ = payload.split(b":")
-        delivery = Delivered(tag, int(partition), int(offset), int(attempts))
+        delivery = Delivered.read(tag, payload)
         self.on_send(delivery)
         self.delivered.append(delivery)
         return delivery
@@ -199,12 +248,20 @@ class MemoryFeed:
         self.buffer_bytes = buffer_bytes
         self.positions: dict[int, int] = {}
         """The offset that each assigned partition is read from next."""
+        self.generations: dict[int, int] = {}
+        """The generation of each assigned partition; one that is being revoked has it until that is over."""
+        self.generation = 0
+        """The latest one."""
         self.allowed = 0
         self.handed = 0
         self.handed_bytes = 0
         self.taken_bytes = 0
-        self.to_commit: dict[int, int] = {}
+        self.to_commit: Offsets = {}
         self.stopped = False
+        self._end: tuple[int, dict[int, int]] | None = None
+        """What is to be told, and the offsets up to which all is to be handed over before."""
+
+    # ------------------------------------------------------------------ from the link
 
     def allow(self, total: int) -> None:
         """Take notice of how many records are wanted."""
@@ -216,18 +273,57 @@ class MemoryFeed:
         self.taken_bytes += size_bytes
         assert self.taken_bytes <= self.handed_bytes
 
-    def commit(self, offsets: dict[int, int]) -> None:
+    def commit(self, offsets: Offsets) -> None:
         """Remember what is to be committed."""
         assert not self.stopped
         assert offsets
         self.to_commit.update(offsets)
 
-    def stop(self, offsets: dict[int, int]) -> None:
+    def find_end(self, token: int) -> None:
+        """Remember what is in the partitions now."""
+        assert not self.stopped
+        self._end = token, {number: self.topic.end(number) for number in self.positions}
+
+    def stop(self, offsets: Offsets) -> None:
         """Commit and leave."""
         assert not self.stopped
         self.stopped = True
         self.to_commit.update(offsets)
-        self.topic.commit(self.to_commit)
+        self.commit_pending()
+
+    # ------------------------------------------------------------------ as Kafka and the group have it
+
+    def assign(self, *partitions: int) -> int:
+        """Get partitions, to be read from where the group has committed; gives their generation."""
+        self.generation += 1
+        for partition in partitions:
+            assert partition not in self.generations
+            self.positions[partition] = self.topic.committed.get(partition, 0)
+            self.generations[partition] = self.generation
+        return self.generation
+
+    def stop_reading(self, *partitions: int) -> None:
+        """Hand nothing more over of partitions that go away."""
+        for partition in partitions:
+            del self.positions[partition]
+
+    def end_generation(self, *partitions: int) -> None:
+        """Lose partitions: what was to be committed for them is not."""
+        for partition in partitions:
+            self.positions.pop(partition, None)
+            del self.generations[partition]
+            self.to_commit.pop(partition, None)
+
+    def commit_pending(self) -> dict[int, int]:
+        """Commit what was asked for, but for generations that have ended; gives what was committed."""
+        pending, self.to_commit = self.to_commit, {}
+        offsets = {}
+        for partition, (generation, offset) in pending.items():
+            assert generation <= self.generation
+            if self.generations.get(partition) == generation:
+                offsets[partition] = offset
+        self.topic.commit(offsets)
+        return offsets
 
     def wanted(self) -> int:
         """Tell how many records may be handed over now."""
@@ -251,3 +347,13 @@ class MemoryFeed:
         self.handed += len(records)
         self.handed_bytes += sum(map(len, records))
         return records
+
+    def found_end(self, *, in_time: bool = True) -> int | None:
+        """Take the token that is to be told now, if all was handed over, or there is no more time for it."""
+        if self._end is None or self.stopped:
+            return None
+        token, ends = self._end
+        if in_time and any(self.positions.get(number, end) < end for number, end in ends.items()):
+            return None
+        self._end = None
+        return token

@@ -4,7 +4,7 @@ from bridge.sink.offsets import PartitionTracker
 
 
 def tracker_after(*offsets: int, done: tuple[int, ...] = ()) -> PartitionTracker:
-    tracker = PartitionTracker(3, 1)
+    tracker = PartitionTracker()
     for offset in offsets:
         tracker.sent(offset)
     for offset in done:
@@ -13,7 +13,7 @@ def tracker_after(*offsets: int, done: tuple[int, ...] = ()) -> PartitionTracker
 
 
 def test_before_anything_was_sent_there_is_nothing_to_commit() -> None:
-    tracker = PartitionTracker(3, 1)
+    tracker = PartitionTracker()
 
     assert tracker.position() is None
     assert tracker.to_commit() is None
@@ -47,20 +47,12 @@ def test_offsets_may_have_gaps() -> None:
     assert tracker.to_commit() == 7_001
 
 
-def test_a_record_that_is_not_sent_does_not_hold_the_position() -> None:
-    tracker = tracker_after(5, done=(5,))
-
-    tracker.passed(9)
-
-    assert tracker.to_commit() == 10
-
-
-def test_a_record_that_is_not_sent_does_not_push_the_position_over_others() -> None:
-    tracker = tracker_after(5)
-
-    tracker.passed(6)
-
-    assert tracker.to_commit() == 5
+def test_the_span_is_from_the_first_offset_without_an_answer_to_the_last_that_was_sent() -> None:
+    assert PartitionTracker().span() == 0
+    assert tracker_after(5, 6, 7, done=(5,)).span() == 2
+    assert tracker_after(5, 6, 7, done=(6, 7)).span() == 3
+    assert tracker_after(5, 900).span() == 896
+    assert tracker_after(5, 6, done=(5, 6)).span() == 0
 
 
 def test_what_is_committed_is_not_committed_again() -> None:
@@ -95,7 +87,7 @@ def test_a_closed_tracker_commits_nothing_and_ignores_answers() -> None:
 
     tracker.close()
 
-    assert tracker.leaving
+    assert tracker.closed
     assert not tracker.done(6)
     assert tracker.to_commit() is None
     assert tracker.outstanding == 0

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Message
 
 from bridge.amqp.links import OutgoingLink
-from bridge.kafka.consumer import GroupFeed
+from bridge.kafka.consumer import ConsumerFeed
 from bridge.observability.links import SinkReporter
 from bridge.sink import ports
 
@@ -15,7 +15,7 @@ from bridge.sink import ports
     ("port", "edge"),
     [
         (ports.SinkPort, OutgoingLink),
-        (ports.Feed, GroupFeed),
+        (ports.Feed, ConsumerFeed),
         (ports.SinkEvents, SinkReporter),
     ],
 )

@@ -1,0 +1,241 @@
+"""What is sent on a sink link: which record is next, and what the receiver has not answered yet.
+
+The partitions that have something to send take turns. What was sent is kept until it is answered, within a
+bound of bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from bridge.mapping.annotate import annotate
+from bridge.sink.ports import ConsumedRecord, Delivery
+from bridge.sink.redelivery import RECORD_BYTES, Retry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.sink.lane import Lane
+    from bridge.sink.ports import Encode, SinkPort
+
+NO_LIMIT: Final = 1 << 62
+TURN_RECORDS: Final = 256
+"""How many records of a partition are sent before another one has its turn."""
+
+Sent: TypeAlias = tuple["Lane", ConsumedRecord, Retry | None]
+"""A record that was sent: its partition, itself, and what became of earlier attempts."""
+
+
+class Outbound:
+    """The sending half of a link.
+
+    `settles`: records are sent settled. `message_max_bytes`: how large a message the receiver takes, 0 for
+    any; what is larger goes to `too_large`. `dropped` is called with a record that is not to be sent at all,
+    `left` with how many records have left the buffer and how many bytes they took there.
+    """
+
+    def __init__(
+        self,
+        port: SinkPort,
+        encode: Encode,
+        *,
+        settles: bool,
+        message_max_bytes: int,
+        dropped: Callable[[Lane, ConsumedRecord], object],
+        too_large: Callable[[Lane, Retry, int, int], None],
+        left: Callable[[int, int], None],
+    ) -> None:
+        self._port = port
+        self._encode = encode
+        self._settles = settles
+        self._largest = message_max_bytes or NO_LIMIT
+        self._dropped = dropped
+        self._too_large = too_large
+        self._left = left
+        self._queue: deque[Lane] = deque()
+        """Lanes that have something to send, in turns."""
+        self._stalled: set[Lane] = set()
+        """Lanes whose records wait for one of them to be sent again, or to be answered."""
+        self.unsettled: dict[Delivery, Sent] = {}
+        self.unsettled_bytes = 0
+        self.closed = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether there is nothing to send now."""
+        return not self._queue
+
+    def enqueue(self, lane: Lane) -> None:
+        """Let a lane send that has something to send."""
+        if not lane.is_queued:
+            lane.is_queued = True
+            self._queue.append(lane)
+
+    def stalled(self, lane: Lane) -> None:
+        """Look at a lane again with the next `wake`."""
+        self._stalled.add(lane)
+
+    def wake(self) -> None:
+        """Let lanes send that could not, and can now."""
+        stalled, self._stalled = self._stalled, set()
+        for lane in stalled:
+            if lane.is_queued or lane.leaving:
+                continue
+            if lane.can_send():
+                self.enqueue(lane)
+            elif lane.waiting:
+                self._stalled.add(lane)
+
+    def answered(self, delivery: Delivery) -> Sent | None:
+        """Take out what was sent with a delivery; None where that is answered already."""
+        sent = self.unsettled.pop(delivery, None)
+        if sent is not None:
+            self.unsettled_bytes -= len(sent[1]) + RECORD_BYTES
+        return sent
+
+    def forget(self, lane: Lane) -> None:
+        """Drop what was not sent yet of a lane."""
+        dropped = lane.forget()
+        if dropped:
+            self._left(len(dropped), sum(map(len, dropped)))
+        if lane.is_queued:
+            self._queue.remove(lane)
+            lane.is_queued = False
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self.closed = True
+        # Revokes come after this, too, and take their lanes out of the queue.
+        for lane in self._queue:
+            lane.is_queued = False
+        self._queue.clear()
+        self._stalled.clear()
+        self.unsettled.clear()
+
+    # ------------------------------------------------------------------ sending
+
+    def send(self, credit: int, unsettled_max_bytes: Callable[[], int]) -> int:
+        """Send as much as credit and room allow; gives the credit that is left."""
+        queue = self._queue
+        while queue and credit > 0:
+            room_bytes = self._room_bytes(unsettled_max_bytes)
+            if room_bytes <= 0:
+                break
+            lane = queue[0]
+            count = min(credit, TURN_RECORDS) if len(queue) > 1 else credit
+            credit -= self._send(lane, count, room_bytes, unsettled_max_bytes)
+            if self.closed:
+                return 0
+            if lane.can_send():
+                if not self._settles:
+                    # What goes out settled has its credit: all of it goes, in the order in which it came,
+                    # even if its partition has gone and come back.
+                    queue.rotate(-1)
+            else:
+                queue.popleft()
+                lane.is_queued = False
+                if lane.waiting:
+                    self._stalled.add(lane)
+        return credit
+
+    def _room_bytes(self, unsettled_max_bytes: Callable[[], int]) -> int:
+        """Tell how many bytes may be sent now.
+
+        Asked again after each batch: only who is told that there is no room hears of it when there is. What
+        is unanswered is answered by the receiver, which is heard of anyway.
+        """
+        room_bytes = unsettled_max_bytes() - self.unsettled_bytes
+        return min(room_bytes, self._port.room_bytes()) if room_bytes > 0 else room_bytes
+
+    def _send(self, lane: Lane, count: int, room_bytes: int, unsettled_max_bytes: Callable[[], int]) -> int:
+        """Send up to `count` records and a little more than `room_bytes`; gives how many were sent."""
+        sent = 0
+        while sent < count and room_bytes > 0 and (retry := lane.next_retry()) is not None:
+            sent += self._send_retry(lane, retry)
+            if self.closed:
+                return sent
+            room_bytes = self._room_bytes(unsettled_max_bytes)
+        fresh = lane.fresh()
+        if fresh and sent < count and room_bytes > 0:
+            sent += self._send_fresh(lane, fresh, count - sent, room_bytes)
+        self._port.sent()
+        return sent
+
+    def _send_fresh(self, lane: Lane, fresh: int, count: int, room_bytes: int) -> int:
+        """Send records for the first time: up to `count` of `fresh`; gives how many were sent."""
+        waiting, unsettled, track = lane.waiting, self.unsettled, lane.tracker.sent
+        encode, send, send_settled = self._encode, self._port.send, self._port.send_settled
+        settles, largest = self._settles, self._largest
+        partition, generation = lane.partition, lane.generation
+        size_bytes = taken = sent = 0
+        while taken < fresh and sent < count and room_bytes > 0:
+            record = waiting.popleft()
+            offset = record.offset() or 0
+            payload = encode(
+                partition,
+                offset,
+                *record.timestamp(),
+                record.key(),
+                record.value(),
+                record.headers(),
+                0,
+                False,  # noqa: FBT003 - positional: the hot path
+            )
+            taken += 1
+            value_bytes = len(record)
+            size_bytes += value_bytes
+            kept_bytes = value_bytes + RECORD_BYTES
+            if not settles:
+                track(offset)
+            length = len(payload)
+            if not 0 < length <= largest:
+                room_bytes -= self._not_sent(lane, record, length)
+                if self.closed:
+                    break
+                continue
+            room_bytes -= length if settles or length > kept_bytes else kept_bytes
+            sent += 1
+            # A former generation's delivery of the same record may be unsettled still (core 2.6.12).
+            tag = b"%d:%d:%d" % (partition, offset, generation)
+            if settles:
+                send_settled(tag, payload)
+            else:
+                unsettled[send(tag, payload)] = lane, record, None
+                self.unsettled_bytes += kept_bytes
+        self._left(taken, size_bytes)
+        return sent
+
+    def _not_sent(self, lane: Lane, record: ConsumedRecord, size_bytes: int) -> int:
+        """Deal with a record that is not to be sent, or too large to be; gives the bytes that it keeps."""
+        if size_bytes:
+            self._too_large(lane, Retry(record), size_bytes, self._largest)
+            return len(record) + RECORD_BYTES
+        self._dropped(lane, record)
+        return 0
+
+    def _send_retry(self, lane: Lane, retry: Retry) -> bool:
+        """Send a record again; gives whether it was sent."""
+        record = retry.record
+        payload = self._encode(
+            lane.partition,
+            retry.offset,
+            *record.timestamp(),
+            record.key(),
+            record.value(),
+            record.headers(),
+            retry.failed,
+            True,  # noqa: FBT003 - positional: the hot path
+        )
+        if payload and retry.annotations:
+            payload = annotate(payload, retry.annotations)
+        if not payload:
+            self._dropped(lane, record)
+            return False
+        if len(payload) > self._largest:
+            self._too_large(lane, retry, len(payload), self._largest)
+            return False
+        tag = b"%d:%d:%d" % (lane.partition, retry.offset, lane.generation)
+        self.unsettled[self._port.send(tag, payload)] = lane, record, retry
+        self.unsettled_bytes += len(record) + RECORD_BYTES
+        return True
