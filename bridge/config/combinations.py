@@ -38,6 +38,7 @@ def contradictions(settings: Settings) -> Iterator[Contradiction]:
     yield from _sizes(settings)
     yield from _order(settings)
     yield from _revocation(settings)
+    yield from _redelivery(settings)
     for clients in _pass_through(settings):
         yield from _synonyms(settings, clients)
         yield from _security(settings, clients)
@@ -104,6 +105,23 @@ def _revocation(settings: Settings) -> Iterator[Contradiction]:
             ("sink.revoke.wait.ms", key),
             f"sink.revoke.wait.ms ({wait_ms}) is not less than {key} ({interval_ms}); the group"
             " would expel the consumer while it waits",
+        )
+
+
+def _redelivery(settings: Settings) -> Iterator[Contradiction]:
+    sink = settings.sink
+    if sink.redelivery_backoff_max_ms < sink.redelivery_backoff_ms:
+        yield Contradiction(
+            ("sink.redelivery.backoff.max.ms", "sink.redelivery.backoff.ms"),
+            f"sink.redelivery.backoff.max.ms ({sink.redelivery_backoff_max_ms}) is less than"
+            f" sink.redelivery.backoff.ms ({sink.redelivery_backoff_ms}); the longest pause is not shorter"
+            " than the first",
+        )
+    if sink.dead_letter_topic == settings.deduplication.topic:
+        yield Contradiction(
+            ("sink.dead.letter.topic", "deduplication.topic"),
+            f"sink.dead.letter.topic and deduplication.topic are both {sink.dead_letter_topic}, which the"
+            " bridge alone writes and compacts",
         )
 
 

@@ -10,6 +10,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from bridge.config import dead_letters
+from bridge.filters.starts import parse_start
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -128,6 +131,35 @@ class Text:
     def describe(self) -> str:
         """Return the limit."""
         return f"Text of at most {self.longest} characters"
+
+
+@dataclass(frozen=True, slots=True)
+class StartAt:
+    """Where a receiver begins; the value is the text, for `bridge.filters.starts.parse_start`."""
+
+    def parse(self, text: str) -> str:
+        """Return the text, whose meaning was tried."""
+        parse_start(text)
+        return text
+
+    def describe(self) -> str:
+        """Return the forms."""
+        return "earliest, latest, so long ago (10m, 2h, 7d), or since a time (2026-01-31T12:00:00Z)"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTemplate:
+    """The name of a dead-letter topic, perhaps with `{topic}`."""
+
+    def parse(self, text: str) -> str:
+        """Return the template."""
+        if text.lower() == dead_letters.NONE:
+            raise ValueError(f"{_quoted(text)} is what a route says; leave it out here, and there is none")
+        return dead_letters.check_template(text)
+
+    def describe(self) -> str:
+        """Return the form."""
+        return "Name of a topic, perhaps with {topic} in it"
 
 
 @dataclass(frozen=True, slots=True)

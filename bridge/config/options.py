@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from bridge.config.kinds import Choice, Flag, Host, Kind, Servers, Text, Value, Whole
+from bridge.config.kinds import Choice, Flag, Host, Kind, Servers, StartAt, Text, TopicTemplate, Value, Whole
 from bridge.config.settings import Settings
 
 VARIABLE_PREFIX: Final = "BRIDGE_"
@@ -202,6 +202,25 @@ OPTIONS: Final = (
         example="routes.yaml",
     ),
     Option(
+        "sink.start",
+        StartAt(),
+        "Where a receiver begins that does not say it itself, in partitions where its group has committed"
+        " nothing or where it reads for no group. kafka.consumer.auto.offset.reset, which says where it goes"
+        " on when the offset to read next is gone, says this, too, if sink.start is not given.",
+    ),
+    Option(
+        "sink.order",
+        Choice(("hold", "skip-ahead")),
+        "Records behind one that is to be delivered again: with 'hold' those of its partition wait, so that"
+        " the order stays; with 'skip-ahead' they are delivered in the meantime.",
+    ),
+    Option(
+        "sink.skip.ahead.records",
+        Whole(1, 1_000_000, _RECORDS),
+        "How far ahead of the oldest unanswered record of a partition 'skip-ahead' may go. As many may be"
+        " delivered again when the partition goes to another receiver.",
+    ),
+    Option(
         "sink.buffer.records",
         Whole(1, 1_000_000, _RECORDS),
         "How many records are read ahead for one receiver.",
@@ -210,6 +229,18 @@ OPTIONS: Final = (
         "sink.buffer.bytes",
         Whole(1024, 1_073_741_824, _BYTES),
         "How many bytes are read ahead for one receiver.",
+    ),
+    Option(
+        "sink.unsettled.bytes",
+        Whole(1024, 1_099_511_627_776, _BYTES),
+        "How much one receiver may have got and not answered, whatever credit it gives. A larger message is"
+        " sent alone.",
+    ),
+    Option(
+        "sink.drain.wait.ms",
+        Whole(0, 300_000, _MS),
+        "How long a receiver that drains its credit waits for what Kafka has at that moment; then the rest"
+        " of the credit is returned to it.",
     ),
     Option(
         "sink.commit.interval.ms",
@@ -228,15 +259,49 @@ OPTIONS: Final = (
         " another consumer.",
     ),
     Option(
-        "sink.rejected",
-        Choice(("skip", "detach")),
-        "What becomes of a record that a receiver rejects: 'skip' logs its topic, partition and"
-        " offset and passes over it, 'detach' detaches the link and does not move the offset.",
+        "sink.static.membership",
+        Choice(("durable", "always", "never")),
+        "Which receivers are static members of their groups, so that one that comes back soon, with the same"
+        " container-id and link name, finds its partitions again and the others keep theirs: those whose"
+        " terminus is durable or never expires, all, or none. Until the session times out"
+        " (kafka.consumer.session.timeout.ms), nobody else reads the partitions of one that has gone.",
     ),
     Option(
         "sink.redelivery.backoff.ms",
         Whole(0, 60_000, _MS),
-        "The pause before a released or modified record is delivered again.",
+        "The pause before a released or modified record is delivered again. It doubles each time.",
+    ),
+    Option(
+        "sink.redelivery.backoff.max.ms",
+        Whole(0, 3_600_000, _MS),
+        "The longest such pause.",
+    ),
+    Option(
+        "sink.max.attempts",
+        Whole(1, 1_000_000),
+        "How often a record is delivered, and fails, before it goes to the dead-letter topic. Without such a"
+        " topic it is delivered for ever, with the longest pause.",
+    ),
+    Option(
+        "sink.max.releases",
+        Whole(1, 1_000_000),
+        "How many releases of a record in a row count as one failed delivery. Released records would go"
+        " round for ever otherwise.",
+    ),
+    Option(
+        "sink.dead.letter.topic",
+        TopicTemplate(),
+        "The topic for records that receivers reject, cannot use, or fail with too often; {topic} stands for"
+        " the record's own. It has to exist. Kafka has acknowledged a record there before the receiver's"
+        " group moves on.",
+        example="{topic}.dlt",
+    ),
+    Option(
+        "sink.rejected",
+        Choice(("skip", "detach")),
+        "What becomes of a record that a receiver rejects where there is no dead-letter topic: 'skip' logs"
+        " its topic, partition and offset and passes over it, 'detach' detaches the link and does not move"
+        " the offset.",
     ),
     Option(
         "errors.dialect",
@@ -269,6 +334,12 @@ OPTIONS: Final = (
         "kafka.metadata.timeout.ms",
         Whole(100, 300_000, _MS),
         "How long Kafka is asked for a topic while a client attaches.",
+    ),
+    Option(
+        "kafka.share.enabled",
+        Flag(),
+        "Whether receivers may attach to share groups, as in topic/share/GROUP. The brokers have to offer"
+        " them (Kafka 4.2), and librdkafka calls its part a preview.",
     ),
     Option(
         "management.enabled",

@@ -45,7 +45,7 @@ kafka.sasl.mechanism=SCRAM-SHA-512
 kafka.sasl.username=bridge
 kafka.producer.compression.type=zstd
 kafka.producer.linger.ms=10
-kafka.consumer.auto.offset.reset=latest"""
+kafka.consumer.session.timeout.ms=30000"""
 
 
 def properties() -> str:

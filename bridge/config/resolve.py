@@ -6,7 +6,7 @@ The environment wins over the file, the file over the defaults.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.config.kinds import Value
+
+_START: Final = "sink.start"
+_AUTO_OFFSET_RESET: Final = "kafka.consumer.auto.offset.reset"
+_STARTS: Final = {
+    **dict.fromkeys(("smallest", "earliest", "beginning"), "earliest"),
+    **dict.fromkeys(("largest", "latest", "end"), "latest"),
+}
+"""The words of librdkafka for the two; its `error` is for offsets that are gone, alone."""
 
 _LOOKS_LIKE_A_KEY: Final = re.compile(
     r"[A-Za-z][\w-]{0,30}(\.[\w-]{1,30})+|[a-z][a-z_-]{0,30}|[A-Z]{1,20}(_[A-Z]{1,20}){1,8}"
@@ -78,7 +86,7 @@ def resolve(path: Path | None, variables: Mapping[str, str]) -> Resolution:
         "consumer": {},
     }
     doubts: list[Problem] = []
-    refused = {problem.key for problem in problems}
+    refused = {problem.key for problem in problems if problem.key is not None}
     for entry in entries.values():
         if entry.key in BY_KEY:
             problem = _take(entry, values)
@@ -90,6 +98,7 @@ def resolve(path: Path | None, variables: Mapping[str, str]) -> Resolution:
             problems.append(problem)
             refused.add(entry.key)
 
+    _begin_as_consumers_do(entries, values, refused)
     settings = _settings(values, pass_through)
     for found in contradictions(settings):
         if refused.isdisjoint(found.keys):
@@ -162,6 +171,21 @@ def _pass_on(
     # Blanks at the end of a line are hardly meant; in a password they may be.
     pass_through[clients][name] = entry.value if is_secret(name) else entry.value.strip()
     return None
+
+
+def _begin_as_consumers_do(entries: dict[str, Entry], values: dict[str, Value], refused: set[str]) -> None:
+    """Let `auto.offset.reset` of consumers say where receivers begin, unless `sink.start` does.
+
+    librdkafka has it for two things: where a group begins that has committed nothing, and where reading goes
+    on when the offset to read next is gone. The former is `sink.start` here.
+    """
+    entry = entries.get(_AUTO_OFFSET_RESET)
+    if entry is None or _START in entries or entry.written in refused or _START in refused:
+        return
+    start = _STARTS.get(entry.value.strip().lower())
+    if start is not None:
+        values[_START] = start
+        entries[_START] = replace(entry, key=_START, value=start)
 
 
 def _unknown(entry: Entry) -> Problem:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from bridge.addressing import AddressError, names
+from bridge.config.dead_letters import NONE, topic_for
 from bridge.config.routes_patterns import Index
 from bridge.mapping.options import MappingOptions
 
@@ -43,7 +44,13 @@ class Route:
     whether records are stamped on arrival, or with a creation-time that is at most `max_skew_ms` before
     or after the clock. `failed_outcomes`: whether released and modified are for senders that list them,
     or for all whose container-id one of `failed_outcomes_containers` matches (for every one if there are
-    none). `match` and `place` say where the route comes from, None for an address without one.
+    none).
+
+    Of receivers' links: `start` is where they begin, as it is written (`bridge.filters.starts.parse_start`
+    takes it), `order`, `max_attempts` and `rejected` are as the settings of `sink` have them, and
+    `dead_letter` is a template, or `bridge.config.dead_letters.NONE` for no dead-letter topic.
+
+    `match` and `place` say where the route comes from, None for an address without one.
     """
 
     topic: str
@@ -59,6 +66,11 @@ class Route:
     failed_outcomes: Literal["listed", "all"] | None = None
     failed_outcomes_containers: tuple[str, ...] = ()
     deduplication: Deduplication | None = None
+    start: str | None = None
+    order: Literal["hold", "skip-ahead"] | None = None
+    dead_letter: str | None = None
+    max_attempts: int | None = None
+    rejected: Literal["skip", "detach"] | None = None
 
     match: str | None = field(default=None, compare=False)
     place: FileLine | None = field(default=None, compare=False)
@@ -75,6 +87,15 @@ class Route:
         globs = self.failed_outcomes_containers
         named = not globs or any(fnmatchcase(container_id, glob) for glob in globs)
         return "all" if named else "listed"
+
+    def dead_letter_topic(self, otherwise: str | None) -> str | None:
+        """Tell the dead-letter topic of the route's topic; None if it has none.
+
+        `otherwise` is the template of bridge.properties (`sink.dead.letter.topic`), for a route that says
+        nothing. Raises AddressError if the template makes a name that Kafka could not have.
+        """
+        template = self.dead_letter or otherwise
+        return topic_for(self.topic, None if template == NONE else template)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bridge.config import routes_document, routes_schema
+from bridge.config import dead_letters, routes_document, routes_schema
+from bridge.config.kinds import StartAt
 from bridge.config.problems import ConfigError, Problem
 from bridge.config.routes import Route, Routes, Rule
+from bridge.config.routes_combinations import beyond, contradictions, written
 from bridge.config.routes_patterns import parse, parse_template
 from bridge.config.routes_schema import duration_ms, size
 from bridge.mapping.options import MappingOptions
@@ -30,6 +32,10 @@ def _allowed(value: str) -> bool:
     return value == "allow"
 
 
+def _dead_letter(value: str) -> str:
+    return dead_letters.NONE if value.lower() == dead_letters.NONE else value
+
+
 def _as_json(value: str) -> bool:
     return value == "json"
 
@@ -45,6 +51,11 @@ _OF_ROUTE: Final[Mapping[str, tuple[str, Callable[[Any], object]]]] = {
     "max_skew": ("max_skew_ms", duration_ms),
     "failed_outcomes": ("failed_outcomes", str),
     "failed_outcomes_containers": ("failed_outcomes_containers", tuple),
+    "start": ("start", str),
+    "order": ("order", str),
+    "dead_letter": ("dead_letter", _dead_letter),
+    "max_attempts": ("max_attempts", int),
+    "rejected": ("rejected", str),
 }
 """Keys of the file that are fields of a route, and how their values are read."""
 
@@ -66,19 +77,6 @@ _OF_WINDOW: Final[Mapping[str, tuple[str, Callable[[Any], object]]]] = {
     "time": ("window_ms", duration_ms),
     "count": ("window_count", int),
 }
-
-_STRIMZI: Final = frozenset({"strimzi", "strimzi-json"})
-_VALUE_ONLY: Final = _STRIMZI | {"raw"}
-_WITHOUT_EFFECT: Final[Mapping[tuple[str, object], frozenset[str]]] = {
-    ("foreign_headers", "binary"): _STRIMZI | {"cloudevents"},
-    ("foreign_headers", "string"): _STRIMZI,
-    ("keep_delivery_annotations", True): _VALUE_ONLY,
-    ("key_from_group_id", True): _STRIMZI,
-    ("key_from_partition_key", True): _STRIMZI,
-    ("timestamp", "creation-time"): _VALUE_ONLY,
-    ("value", "json"): _VALUE_ONLY,
-}
-"""What a route asks for, and the mappings that cannot give it."""
 
 _TO_A_KEY: Final = 3
 """The length of a path to a key of a route: routes, its number, the key."""
@@ -139,12 +137,14 @@ class _Entry:
 
     def rule(self, settings: Settings | None) -> Rule | None:
         """Return the rule; None if there is no pattern, or none that can be read."""
-        for keys, message in _contradictions(self.says):
+        for keys, message in contradictions(self.says):
             if self.refused.isdisjoint(keys):
                 self._report(keys[0], message)
         if settings is not None:
-            for key, message in _beyond(self.says, settings):
+            for key, message in beyond(self.says, settings):
                 self._report(key, message)
+        self._try("start", StartAt().parse)
+        self._try("dead_letter", dead_letters.check_template)
         if "match" not in self.says:
             return None
         try:
@@ -155,6 +155,14 @@ class _Entry:
         route = _route(self.says, self.document.places["routes", self.number])
         topic = self.says.get("topic")
         return Rule(pattern, self._template(topic, pattern), route, topic, _summary(self.says))
+
+    def _try(self, key: str, read: Callable[[str], object]) -> None:
+        """Report a value that the schema allows and that means nothing all the same."""
+        if key in self.says:
+            try:
+                read(self.says[key])
+            except ValueError as error:
+                self._report(key, str(error))
 
     def _template(self, topic: str | None, pattern: Pattern) -> Template | None:
         if topic is not None:
@@ -191,46 +199,6 @@ def _route(says: Mapping[str, Any], place: FileLine) -> Route:
     return Route(topic="", place=place, **route)
 
 
-def _contradictions(says: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield a key that cannot be meant together with another one of the same route, that one, and why."""
-    if "deduplicate" in says:
-        if str(says.get("acks")) == "1":
-            message = (
-                "1 is not possible with deduplicate, which stores a message and the note about it in one"
-                " transaction; leave one of the two out"
-            )
-            yield ("acks", "deduplicate"), message
-        if says.get("mixed_settled") == "acks0":
-            message = (
-                "acks0 is not possible with deduplicate, as such messages are in no transaction; leave one"
-                " of the two out"
-            )
-            yield ("mixed_settled", "deduplicate"), message
-    elif "deduplicate_window" in says:
-        message = "has no effect without deduplicate: message-id or delivery-tag"
-        yield ("deduplicate_window", "deduplicate"), message
-    mapping = says.get("mapping")
-    for (key, value), mappings in _WITHOUT_EFFECT.items():
-        if mapping in mappings and says.get(key) == value:
-            yield (key, "mapping"), f"{_written(value)} has no effect with mapping: {mapping}; leave one out"
-    if "max_skew" in says and says.get("timestamp") != "creation-time":
-        yield ("max_skew", "timestamp"), "has no effect without timestamp: creation-time"
-    if "failed_outcomes_containers" in says and says.get("failed_outcomes") != "all":
-        message = "has no effect without failed_outcomes: all"
-        yield ("failed_outcomes_containers", "failed_outcomes"), message
-
-
-def _beyond(says: Mapping[str, Any], settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield keys whose values bridge.properties does not allow, and why."""
-    largest = settings.amqp.max_message_size_bytes
-    if "max_message_size" in says and size(says["max_message_size"]) > largest:
-        message = (
-            f"{says['max_message_size']} is more than amqp.max.message.size.bytes ({largest}) of"
-            " bridge.properties; a route can only lower it"
-        )
-        yield "max_message_size", message
-
-
 def _unreachable(routes: Routes) -> Iterator[Problem]:
     for rule, before in routes.unreachable():
         match = f"{rule.route.match!r}"
@@ -249,16 +217,4 @@ def _unreachable(routes: Routes) -> Iterator[Problem]:
 
 def _summary(says: Mapping[str, Any]) -> str:
     """Return what a route says beside its pattern and its topic, on one line."""
-    return ", ".join(f"{key}={_written(says[key])}" for key in says if key not in {"match", "topic"})
-
-
-def _written(value: object) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case list():
-            return "[" + ", ".join(map(_written, value)) + "]"
-        case dict():
-            return "{" + ", ".join(f"{key}: {_written(each)}" for key, each in value.items()) + "}"
-        case _:
-            return str(value)
+    return ", ".join(f"{key}={written(says[key])}" for key in says if key not in {"match", "topic"})

@@ -85,16 +85,32 @@ class RoutesSettings:
 
 @dataclass(frozen=True, slots=True)
 class SinkSettings:
-    """How records travel from Kafka to AMQP receivers. Buffers are those of one link."""
+    """How records travel from Kafka to AMQP receivers. Buffers and limits are those of one link."""
 
+    start: str = "earliest"
+    """As it is written, for `bridge.filters.starts.parse_start`, which takes it."""
+    order: Literal["hold", "skip-ahead"] = "hold"
+    skip_ahead_records: int = 1000
+    """How far behind the newest record sent of a partition its oldest unanswered one may be."""
     buffer_records: int = 1000
     buffer_bytes: int = 4_194_304
+    unsettled_bytes: int = 67_108_864
+    """How much may be sent and not answered."""
+    drain_wait_ms: int = 5000
     commit_interval_ms: int = 1000
     commit_count: int = 1000
     """Records that are settled and not yet committed before a commit is made at once."""
     revoke_wait_ms: int = 3000
-    rejected: Literal["skip", "detach"] = "skip"
+    static_membership: Literal["durable", "always", "never"] = "durable"
     redelivery_backoff_ms: int = 100
+    redelivery_backoff_max_ms: int = 10_000
+    max_attempts: int = 10
+    max_releases: int = 10
+    """Releases in a row that count as one failed attempt."""
+    dead_letter_topic: str | None = None
+    """A template: `bridge.config.dead_letters.topic_for` fills it. None: there is no such topic."""
+    rejected: Literal["skip", "detach"] = "skip"
+    """What becomes of a rejected record without a dead-letter topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +123,8 @@ class KafkaSettings:
     bootstrap_servers: str | None = None
     acks: Literal["all", "1"] = "all"
     metadata_timeout_ms: int = 10_000
+    share_enabled: bool = False
+    """Whether receivers may attach to share groups."""
     common: Mapping[str, str] = field(default_factory=PassThrough)
     producer: Mapping[str, str] = field(default_factory=PassThrough)
     consumer: Mapping[str, str] = field(default_factory=PassThrough)

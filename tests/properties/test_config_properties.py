@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import javaproperties
 import pytest
@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from bridge.config import ConfigError, resolve
 from bridge.config.ancestor import NAMES
 from bridge.config.check import rows
-from bridge.config.kinds import Choice, Flag, Host, Servers, Text, Value, Whole
+from bridge.config.kinds import Choice, Flag, Host, Servers, StartAt, Text, TopicTemplate, Value, Whole
 from bridge.config.librdkafka import JAVA_ONLY, OWNED
 from bridge.config.librdkafka_names import READ_BY
 from bridge.config.options import BY_KEY, OPTIONS, written
 from bridge.config.redaction import is_secret
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from bridge.config.options import Option
@@ -71,6 +72,14 @@ def test_any_entries_are_a_configuration_or_a_config_error(
     _rows_or_problems(path, environment)
 
 
+SAMPLES: Final[Mapping[type, list[str]]] = {
+    Host: ["127.0.0.1", "::1", "bridge.example"],
+    Servers: ["kafka:9092", "a:1,b:2"],
+    StartAt: ["earliest", "latest", "90s", "2026-01-31T12:00:00.5+01:00"],
+    TopicTemplate: ["{topic}.dlt", "dlt-{topic}", "graves"],
+}
+
+
 def _allowed(option: Option) -> st.SearchStrategy[Value]:
     match option.kind:
         case Whole(minimum=minimum, maximum=maximum):
@@ -82,20 +91,13 @@ def _allowed(option: Option) -> st.SearchStrategy[Value]:
         case Text(longest=longest):
             text = st.text(st.characters(codec="utf-8"), min_size=1, max_size=longest)
             return text.filter(lambda t: t.isprintable() and t == t.strip())
-        case Host():
-            return st.sampled_from(["127.0.0.1", "::1", "bridge.example"])
-        case Servers():
-            return st.sampled_from(["kafka:9092", "a:1,b:2"])
         case kind:
-            raise AssertionError(kind)
+            return st.sampled_from(SAMPLES[type(kind)])
 
 
 # Options that have nothing to contradict.
-FREE = [
-    option
-    for option in OPTIONS
-    if not option.key.endswith((".port", ".window.bytes", ".size.bytes", "revoke.wait.ms"))
-]
+BOUND = (".port", ".window.bytes", ".size.bytes", "revoke.wait.ms", ".backoff.ms", ".backoff.max.ms")
+FREE = [option for option in OPTIONS if not option.key.endswith(BOUND)]
 
 
 @given(st.fixed_dictionaries({}, optional={option.key: _allowed(option) for option in FREE}))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from support.sink_port import REJECTED, MemoryTopic
-from support.sink_rig import SinkRig
+from support.sink_rig import UNSETTLED, SinkRig
 from support.source_port import SourceRig
 
 from bridge.model.links import ReceiverSettleMode, SenderSettleMode
 from bridge.model.outcomes import ACCEPTED, MODIFIED_FAILED, RELEASED, DeliveryState
-from bridge.sink.policy import SinkPolicy
 from bridge.source.policy import choose
 
 
@@ -39,7 +40,7 @@ def test_ancestor_fault_an_unsettled_sender_stops_after_flow_credit_messages() -
 
 def test_ancestor_fault_commits_stall_when_a_partition_goes_idle() -> None:
     """There, the tracker that knew of gaps committed a partition only when its next record came."""
-    rig = SinkRig(SinkPolicy(sends_settled=False, rejected="skip"), partitions=2)
+    rig = SinkRig(UNSETTLED, partitions=2)
     rig.topic.append(0)
     last = rig.topic.append(0, gap=7)
     rig.flow(100)
@@ -59,7 +60,7 @@ def test_ancestor_fault_commits_stall_when_a_partition_goes_idle() -> None:
 
 def test_ancestor_fault_records_are_lost_that_are_acknowledged_out_of_order() -> None:
     """There, the "simple" tracker committed the highest offset that was acknowledged."""
-    rig = SinkRig(SinkPolicy(sends_settled=False, rejected="skip"), records=5)
+    rig = SinkRig(UNSETTLED, records=5)
     rig.flow(5)
     rig.run()
 
@@ -73,7 +74,7 @@ def test_ancestor_fault_records_are_lost_that_are_acknowledged_out_of_order() ->
 
 def test_ancestor_fault_rejected_and_released_records_are_committed_away_as_if_accepted() -> None:
     """There, every disposition counted as accepted."""
-    rig = SinkRig(SinkPolicy(sends_settled=False, rejected="detach"), records=4)
+    rig = SinkRig(replace(UNSETTLED, rejected="detach"), records=4)
     rig.flow(4)
     rig.run()
     accepted, released, modified, rejected = rig.peer.delivered
@@ -83,7 +84,7 @@ def test_ancestor_fault_rejected_and_released_records_are_committed_away_as_if_a
     assert values_left(rig.topic) == [1, 2, 3]
 
     rig.flow(2)
-    rig.fire_timers()
+    rig.timers.fire_all()
     again = rig.peer.delivered[4:]
     assert [(delivery.offset, delivery.attempts) for delivery in again] == [(1, 0), (2, 1)]
 

@@ -24,7 +24,7 @@ def test_defaults_are_all_there_in_order() -> None:
 def test_origins_are_lines_and_variables_and_secrets_are_hidden(tmp_path: Path) -> None:
     path = tmp_path / "bridge.properties"
     path.write_text(
-        "amqp.flowCredit=7\nkafka.security.protocol=SASL_SSL\nkafka.sasl.mechanism=PLAIN\n",
+        "amqp.flowCredit=7\nauto.offset.reset=end\nkafka.security.protocol=SASL_SSL\nkafka.sasl.mechanism=PLAIN\n",
         encoding="utf-8",
     )
     environment = {"BRIDGE_KAFKA_SASL_PASSWORD": "hunter2", "BRIDGE_AMQP_PORT": "0"}
@@ -33,6 +33,9 @@ def test_origins_are_lines_and_variables_and_secrets_are_hidden(tmp_path: Path) 
     assert result["amqp.port"].value == "0"
     assert result["amqp.manual.credit"] == Row(
         "amqp.manual.credit", "7", f"{path} line 1, as amqp.flowCredit", is_default=False
+    )
+    assert result["sink.start"] == Row(
+        "sink.start", "latest", f"{path} line 2, as auto.offset.reset", is_default=False
     )
     assert result["kafka.sasl.password"] == Row(
         "kafka.sasl.password",

@@ -87,6 +87,21 @@ def test_a_consumer_is_not_expelled_while_it_waits(
     assert bool(_keys(settings)) is contradicts
 
 
+@pytest.mark.parametrize(("longest_ms", "contradicts"), [(99, True), (100, False)])
+def test_the_longest_pause_is_not_shorter_than_the_first(longest_ms: int, *, contradicts: bool) -> None:
+    settings = Settings(sink=SinkSettings(redelivery_backoff_ms=100, redelivery_backoff_max_ms=longest_ms))
+    expected = [("sink.redelivery.backoff.max.ms", "sink.redelivery.backoff.ms")]
+    assert _keys(settings) == (expected if contradicts else [])
+
+
+def test_the_ledger_is_no_dead_letter_topic() -> None:
+    ledger = Settings().deduplication.topic
+    assert _keys(Settings(sink=SinkSettings(dead_letter_topic=ledger))) == [
+        ("sink.dead.letter.topic", "deduplication.topic")
+    ]
+    assert _keys(Settings(sink=SinkSettings(dead_letter_topic=f"{ledger}{{topic}}"))) == []
+
+
 def test_two_names_of_one_property() -> None:
     producer = {"linger.ms": "5", "queue.buffering.max.ms": "6"}
     assert _keys(Settings(kafka=KafkaSettings(producer=producer))) == [

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.config.kinds import Choice, Flag, Host, Kind, Servers, Text, Value, Whole
+from bridge.config.kinds import Choice, Flag, Host, Kind, Servers, StartAt, Text, TopicTemplate, Value, Whole
 
 SIZE = Whole(512, 1024, "bytes")
 PORT = Whole(1, 65_535, zero="a free port")
@@ -23,6 +23,11 @@ WORD = Choice(("all", "1"), synonyms={"-1": "all"}, refused={"0": "nobody would 
         (Flag(), "true", True),
         (Flag(), "False", False),
         (Text(5), "Grüße", "Grüße"),
+        (StartAt(), "latest", "latest"),
+        (StartAt(), "10m", "10m"),
+        (StartAt(), "2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"),
+        (TopicTemplate(), "{topic}.dlt", "{topic}.dlt"),
+        (TopicTemplate(), "graves", "graves"),
         (Host(), "0.0.0.0", "0.0.0.0"),  # noqa: S104 - not bound to
         (Host(), "::1", "::1"),
         (Host(), "[::1]", "::1"),
@@ -56,6 +61,12 @@ def test_values_that_are_allowed(kind: Kind, text: str, value: Value) -> None:
         (WORD, "2", "'2' is not one of all, 1"),
         (WORD, "0", "'0' is not allowed: nobody would know"),
         (Flag(), "yes", "'yes' is neither true nor false"),
+        (TopicTemplate(), "None", "'None' is what a route says; leave it out here, and there is none"),
+        (
+            TopicTemplate(),
+            "{topic}",
+            "'{topic}' is the topic itself; write something beside it, as in: {topic}.dlt",
+        ),
         (Text(5), "123456", "is longer than 5 characters"),
         (Text(5), "a\nb", "has a character that cannot be printed"),
         (Host(), "kafka:9092", "'kafka:9092' has a port, which is an option of its own"),
@@ -71,6 +82,12 @@ def test_values_that_are_not(kind: Kind, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         kind.parse(text)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", ["soon", "10", "-1m", "2026-01-31", "12:00:00Z"])
+def test_places_to_begin_at_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\S"):
+        StartAt().parse(text)
 
 
 def test_credentials_in_a_server_are_not_repeated() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from bridge.config import Settings, resolve
@@ -31,7 +32,8 @@ def test_with_every_option_uncommented_it_gives_the_defaults(tmp_path: Path) -> 
     expected = Settings()
     assert servers == BY_KEY["kafka.bootstrap.servers"].example
     assert resolution.settings.amqp == expected.amqp
-    assert resolution.settings.sink == expected.sink
+    dead_letters = BY_KEY["sink.dead.letter.topic"].example
+    assert resolution.settings.sink == replace(expected.sink, dead_letter_topic=dead_letters)
     assert resolution.settings.management == expected.management
     assert resolution.settings.log == expected.log
     assert resolution.settings.shutdown == expected.shutdown

@@ -86,6 +86,38 @@ http.enabled=false
     assert settings.amqp.prefetch_credit == settings.amqp.manual_credit == 100
 
 
+@pytest.mark.parametrize(
+    ("reset", "start"),
+    [
+        ("earliest", "earliest"),
+        ("latest", "latest"),
+        ("Largest", "latest"),
+        ("end", "latest"),
+        ("beginning", "earliest"),
+        ("error", "earliest"),
+    ],
+)
+def test_the_reset_of_consumers_says_where_receivers_begin(file: Path, reset: str, start: str) -> None:
+    settings = _load(file, f"kafka.consumer.auto.offset.reset={reset}\n")
+    assert settings.sink.start == start
+    assert settings.kafka.consumer == {"auto.offset.reset": reset}
+    settings = _load(file, f"kafka.consumer.auto.offset.reset={reset}\n", BRIDGE_SINK_START="10m")
+    assert settings.sink.start == "10m"
+    assert settings.kafka.consumer == {"auto.offset.reset": reset}
+
+
+def test_an_old_name_of_the_reset_says_where_receivers_begin(file: Path) -> None:
+    file.write_text("auto.offset.reset=latest\n", encoding="utf-8")
+    resolution = resolve(file, {})
+    assert resolution.settings.sink.start == "latest"
+    assert resolution.entries["sink.start"].written == "auto.offset.reset"
+
+
+def test_a_wrong_start_is_not_replaced_by_the_reset(file: Path) -> None:
+    [problem] = _problems(file, "sink.start=soon\nkafka.consumer.auto.offset.reset=latest\n")
+    assert problem.startswith("line 1: sink.start: ")
+
+
 def test_all_problems_are_told_at_once_with_their_lines(file: Path) -> None:
     text = "amqp.prot=1\namqp.port=many\nsink.rejected=\nkafka.acks=0\namqp.mode=CLIENT\n"
     problems = _problems(file, text, BRIDGE_LOG_LEVEL="loud", BRIDGE_AMQP_PROT="1")

@@ -81,6 +81,15 @@ def test_outcomes_are_as_the_route_says_or_else_as_the_bridge_does() -> None:
     assert named == ["all", "all", "listed", "listed", "listed"]
 
 
+def test_dead_letters_are_as_the_route_says_or_else_as_the_bridge_does() -> None:
+    route = Route("t")
+    assert route.dead_letter_topic(None) is None
+    assert route.dead_letter_topic("{topic}.dlt") == "t.dlt"
+    assert replace(route, dead_letter="none").dead_letter_topic("{topic}.dlt") is None
+    assert replace(route, dead_letter="dead-{topic}").dead_letter_topic("{topic}.dlt") == "dead-t"
+    assert replace(route, dead_letter="graves").dead_letter_topic(None) == "graves"
+
+
 def test_what_changed_is_what_is_served_otherwise() -> None:
     old = Routes([_rule("a", credit=1), _rule("b", credit=1), _rule("d", "e")])
     new = Routes([_rule("c", credit=1), _rule("b", credit=2), _rule("a", credit=1, line=9), _rule("d", "f")])

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from support.repository import ROOT, read
 
-from bridge.config import AmqpSettings, ConfigError, RoutesSettings, Settings
+from bridge.config import AmqpSettings, ConfigError, RoutesSettings, Settings, SinkSettings
 from bridge.config.problems import FileLine
 from bridge.config.routes import Route, Routes
 from bridge.config.routes_file import configured_routes, load_routes
@@ -53,6 +53,11 @@ OTHER: Final[Mapping[str, tuple[dict[str, Any], dict[str, Any]]]] = {
             "mixed_settled": "ordered",
         },
     ),
+    "start": ({"start": "10m"}, {"start": "10m"}),
+    "order": ({"order": "skip-ahead"}, {"order": "skip-ahead"}),
+    "dead_letter": ({"dead_letter": "None"}, {"dead_letter": "none"}),
+    "max_attempts": ({"max_attempts": 3}, {"max_attempts": 3}),
+    "rejected": ({"rejected": "detach"}, {"rejected": "detach"}),
 }
 """For each key what a file may say, and the fields of the route that differ by it."""
 
@@ -223,6 +228,20 @@ def test_deduplication_goes_with_every_mapping(file: Path) -> None:
             ["mapping: strimzi", "key_from_group_id: true"],
             "line 4 column 24: key_from_group_id: true has no effect with mapping: strimzi; leave one out",
         ),
+        (["start: soon"], "line 3 column 12: start: 'soon': write earliest, latest, how long ago"),
+        (["start: 2026-02-30T00:00:00Z"], "line 3 column 12: start: "),
+        (["dead_letter: '{topic}'"], "line 3 column 18: dead_letter: '{topic}' is the topic itself"),
+        (["dead_letter: a/b"], "line 3 column 18: dead_letter: 'a/b' has '/', which no topic of Kafka has"),
+        (["dead_letter: x"], "line 3 column 18: dead_letter: x is the topic of the route itself"),
+        (["topic: y", "dead_letter: y"], "line 4 column 18: dead_letter: y is the topic of the route itself"),
+        (
+            ["dead_letter: none", "max_attempts: 3"],
+            "line 4 column 19: max_attempts: has no effect with dead_letter: none",
+        ),
+        (
+            ["dead_letter: graves", "rejected: detach"],
+            "line 4 column 15: rejected: has no effect with a dead_letter, which rejected records go to",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_told_with_line_and_column(
@@ -288,6 +307,23 @@ def test_a_route_cannot_raise_the_limit_of_a_message(file: Path) -> None:
     assert _load(file, text).find("a").max_message_size_bytes == 2 * MIB
 
 
+def test_what_has_no_effect_with_the_bridges_dead_letter_topic_is_told(file: Path) -> None:
+    text = """\
+routes:
+  - {match: a, max_attempts: 3}
+  - {match: b, rejected: detach}
+  - {match: c, max_attempts: 3, dead_letter: graves}
+  - {match: d, rejected: detach, dead_letter: none}
+"""
+    [found] = _problems(file, text, Settings())
+    assert found.startswith("line 2 column 30: max_attempts: has no effect without a dead-letter topic: ")
+    [found] = _problems(file, text, Settings(sink=SinkSettings(dead_letter_topic="{topic}.dlt")))
+    assert found.startswith(
+        "line 3 column 26: rejected: has no effect with sink.dead.letter.topic={topic}.dlt "
+    )
+    assert len(_load(file, text).rules) == 4
+
+
 def test_all_problems_are_told_at_once_in_the_order_of_the_lines(file: Path) -> None:
     text = """\
 routes:
@@ -342,6 +378,9 @@ def test_the_example_is_valid_and_does_what_its_comments_say() -> None:
     assert payment.deduplication == Deduplication("message-id", 6 * 3_600_000, 50_000)
     telemetry = routes.find("telemetry.paris.7")
     assert (telemetry.topic, telemetry.timestamp) == ("telemetry-paris", "creation-time")
+    orders, prices = routes.find("orders.eu"), routes.find("prices.eu.gold")
+    assert (orders.order, orders.dead_letter_topic(None), orders.max_attempts) == ("hold", "orders.eu.dlt", 5)
+    assert (prices.start, prices.order, prices.rejected) == ("10m", "skip-ahead", "skip")
     assert routes.find("europe.orders.new").topic == "eu.orders.new"
     assert routes.find("logs").acks == "1"
     other = routes.find("anything")
@@ -400,3 +439,18 @@ routes:
     with pytest.raises(ConfigError) as caught:
         load_routes(Path("routes.yaml"))
     assert str(caught.value) == shown
+
+
+def test_the_dead_letter_topics_in_the_guide_are_right(file: Path) -> None:
+    heading = "| `topic` | `dead_letter` | address | dead-letter topic |\n"
+    rows = [
+        [cell.strip(" `") for cell in line.split("|")[1:5]]
+        for line in read("docs/routes.md").partition(heading)[2].partition("\n\n")[0].split("\n")[1:]
+    ]
+    assert len(rows) == 4
+    for topic, template, address, made in rows:
+        first = f"match: '*.{{site}}.#', topic: '{topic}'" if topic != "-" else "match: '#'"
+        route = _load(file, f"routes: [{{{first}, dead_letter: '{template}'}}]").find(
+            address.replace("/", ".")
+        )
+        assert route.dead_letter_topic(None) == (None if made == "none" else made)
