@@ -94,6 +94,19 @@ def restore(
     return restored, hints, record_key(hop)
 
 
+def part_dead_letter(headers: Headers, hop: Hop) -> tuple[Headers, Headers]:
+    """Part what became of a dead letter from the record's other headers, where the record was one."""
+    if names.DEAD_LETTER not in own_fields(hop):
+        return headers, []
+    others = [header for header in headers if not names.is_escaped_dead_letter(header[0])]
+    letter = [
+        (names.dead_letter_header(name), value)
+        for name, value in headers
+        if names.is_escaped_dead_letter(name)
+    ]
+    return others, letter
+
+
 def sent_message(message: Message, hop: Hop) -> Message:
     """Undo what the bridge filled in, in a decoded message, and drop what describes the hop."""
     came_by = names.OFFSET in hop

@@ -51,12 +51,18 @@ BRIDGE_PREFIX: Final = "amqp."
 ANNOTATION_PREFIX: Final = "amqp.ma."
 DELIVERY_ANNOTATION_PREFIX: Final = "amqp.da."
 FOOTER_PREFIX: Final = "amqp.ft."
+DEAD_LETTER_PREFIX: Final = "amqp.dlt."
+"""What became of the record that is a dead letter: `bridge.mapping.dead_letter`."""
+DEAD_LETTER_ANNOTATIONS: Final = "amqp.dlt.annotations"
 OPTIONAL_PREFIX: Final = "x-opt-"
 """Annotations whose names begin so may be ignored by who does not know them (core 3.2.10)."""
 
 _ESCAPE: Final = "app."
 _RESERVED: Final = frozenset((*PROPERTIES, TYPES_HEADER, EVENT_HUBS_MARKER))
 _RESERVED_PREFIXES: Final = (BRIDGE_PREFIX, _ESCAPE, OPTIONAL_PREFIX)
+
+DEAD_LETTER: Final = "amqp.dlt"
+"""In `x-opt-bridge.stored`: application-properties that begin so are the record's own headers."""
 
 TRACE_CONTEXT: Final = frozenset(("traceparent", "tracestate"))
 """W3C Trace Context: headers of these names are what Kafka instrumentation reads, wherever AMQP had
@@ -103,6 +109,24 @@ def application_key(header: str) -> str | None:
         key = header.removeprefix(_ESCAPE)
         return key if application_header(key) == header else None
     return header if application_header(header) == header else None
+
+
+def is_dead_letter(header: str) -> bool:
+    """Tell whether a header says what became of a dead letter, which is delivered under the same name.
+
+    Receivers' annotations are none of these: they are merged into the message's.
+    """
+    return header.startswith(DEAD_LETTER_PREFIX) and header != DEAD_LETTER_ANNOTATIONS
+
+
+def is_escaped_dead_letter(header: str) -> bool:
+    """Tell whether a header is the application-property of a sender that is named like one of those."""
+    return header.startswith(_ESCAPE + DEAD_LETTER_PREFIX)
+
+
+def dead_letter_header(header: str) -> str:
+    """Give the header of a dead letter from that which its application-property would have made."""
+    return header.removeprefix(_ESCAPE)
 
 
 def annotation_header(prefix: str, key: str | int) -> str:

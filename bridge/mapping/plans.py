@@ -72,6 +72,8 @@ class Plan:
     header_texts: Callable[[tuple[bytes | None, ...]], object] = _nothing
     heads: dict[object, StoredHeader] = field(default_factory=dict)
     elsewhere: dict[int, str] = field(default_factory=dict)
+    receivers_annotations: int | None = None
+    """The place of the header with what receivers of a dead letter annotated, if there is one."""
 
 
 def _never(_text: bytes | None) -> bytes | None:
@@ -138,7 +140,10 @@ class _Compiler:
         self._plan = plan = Plan()
         places = {header: place for place, header in enumerate(header_names)}
         self._places = sorted(places.values())
-        plan.bridged = any(header.startswith(names.BRIDGE_PREFIX) for header in places)
+        plan.bridged = any(
+            header.startswith(names.BRIDGE_PREFIX) and not header.startswith(names.DEAD_LETTER_PREFIX)
+            for header in places
+        )
         plan.exact = len(places) == len(header_names)
         self._codes: Mapping[str, str] = {}
         self._marked = False
@@ -163,8 +168,13 @@ class _Compiler:
     def compile(self, address: str, *, timed: bool) -> Plan:
         """Place every header, then lay out the section properties."""
         plan = self._plan
+        letters = [place for place in self._places if names.is_dead_letter(self._names[place])]
+        plan.application_keys.update(self._names[place] for place in letters)
         for place in self._places:
-            self._place(place, self._names[place])
+            if place not in letters:
+                self._place(place, self._names[place])
+        if letters:
+            self._place_letters(letters)
         self._lay_out_properties(address, timed=timed)
         if plan.header_fields:
             plan.header_texts = itemgetter(*(place for place, _ in plan.header_fields))
@@ -193,6 +203,9 @@ class _Compiler:
             self._follows(0, names.HEADER_FIELDS.index(header))
             plan.header_fields.append((place, header))
             plan.elsewhere[place] = header
+        elif header == names.DEAD_LETTER_ANNOTATIONS:
+            plan.exact = False  # they are merged into the annotations, and not told apart any more
+            plan.receivers_annotations = place
         elif header in names.PROPERTY_PLACES:
             self._follows(2, names.PROPERTY_PLACES[header])
             self._property_places[header] = place
@@ -260,6 +273,20 @@ class _Compiler:
         else:
             writer = self._writer(header, code, "string")
         self._plan.application.append((place, text(key), writer))
+
+    def _place_letters(self, places: list[int]) -> None:
+        """Place the headers of a dead letter: text, behind all others, whatever wrote those."""
+        plan = self._plan
+        count = len(self._names)
+        if (
+            plan.event_hubs
+            or places != list(range(count - len(places), count))
+            or any(self._names[place] in self._codes for place in places)
+            or any(names.is_escaped_dead_letter(header) for header in self._names)
+        ):
+            plan.exact = False
+        plan.stored.append(name(names.DEAD_LETTER) + TRUE)
+        plan.application += [(place, text(self._names[place]), string) for place in places]
 
     def _writer(self, header: str, code: str | None, default: str) -> Writer:
         if self._plan.event_hubs:

@@ -10,6 +10,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bridge.mapping import bodies, delivery_header, eventhubs_values
+from bridge.mapping.annotate import annotate
 from bridge.mapping.encoding import NULL, as_map, octets, text
 from bridge.mapping.from_text import string
 from bridge.mapping.passage import (
@@ -137,7 +138,10 @@ class RecordToMessage:
             start += self._delivery_annotations(plan, texts, where)
         own, count, rest = self._sections(plan, texts, head, key, value, headers)
         annotations = self._begin(partition, offset, timestamp_type, timestamp_ms, (len(own), count))
-        return b"".join((start, annotations, own, *rest))
+        message = b"".join((start, annotations, own, *rest))
+        if plan.receivers_annotations is not None:
+            return annotate(message, texts[plan.receivers_annotations] or b"")
+        return message
 
     def _sections(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from bridge.codec import DecodeError, Described, Symbol, ULong, decode
+from bridge.codec import DecodeError, Symbol, ULong, decode
 from bridge.mapping import hop, names, sections, type_hints
 from bridge.mapping.annotations import (
     Annotations,
@@ -216,7 +216,9 @@ class MessageReader:
         headers, hints, key = hop.restore(*found[:3], passage, self._header_value)
         listed = hop.verbatim(passage)
         if listed is None:
+            headers, letter = hop.part_dead_letter(headers, passage)
             self._describe(headers, hints)
+            headers += letter
         else:
             headers = listed
         self._check_limits(headers)
@@ -263,13 +265,22 @@ def compact(message: bytes) -> bytes:
     parts = []
     at = 0
     while at < len(message):
-        section, stop = decode(message, at)
-        if not isinstance(section, Described):
-            raise DecodeError(at, "a section")
-        descriptor = section.descriptor
-        code = _SECTIONS.get(descriptor) if isinstance(descriptor, ULong | Symbol) else None
-        if code is None:
-            raise DecodeError(at, f"a section of a message, found {descriptor!r:.40}")
-        parts.append(b"\x00S" + code + message[decode(message, at + 1)[1] : stop])
+        code, content = section_code(message, at)
+        stop = decode(message, content)[1]
+        parts.append(b"\x00S" + bytes((code,)) + message[content:stop])
         at = stop
     return b"".join(parts)
+
+
+def section_code(message: bytes, at: int) -> tuple[int, int]:
+    """Read the descriptor of the section at `at`: its code in one byte, and the place of its content.
+
+    Raises DecodeError where there is none.
+    """
+    if message[at : at + 1] != b"\x00":
+        raise DecodeError(at, "a section")
+    descriptor, content = decode(message, at + 1)
+    code = _SECTIONS.get(descriptor) if isinstance(descriptor, ULong | Symbol) else None
+    if code is None:
+        raise DecodeError(at, f"a section of a message, found {descriptor!r:.40}")
+    return code[0], content

@@ -6,9 +6,18 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from hypothesis import strategies as st
-from support.amqp_values import ANNOTATIONS, APPLICATION, FOOTER, HEADER, PROPERTIES, Message, values
+from support.amqp_values import (
+    ANNOTATIONS,
+    APPLICATION,
+    FOOTER,
+    HEADER,
+    PROPERTIES,
+    Message,
+    symbols,
+    values,
+)
 
-from bridge.codec import Described, Map, Symbol, Timestamp, UByte, decode, encode
+from bridge.codec import Described, Map, Symbol, Timestamp, UByte, ULong, decode, encode
 from bridge.mapping import names
 
 Headers: TypeAlias = list[tuple[str, bytes | None]]
@@ -144,8 +153,22 @@ header_names = st.sampled_from(
         *("amqp.ft.a", "amqp.ft.#99999999999999999999", "amqp.da.a", "amqp.unknown", "x-opt-é"),
         *("traceparent", "tracestate", "amqp.ma.traceparent", "AMQPheaders", "", "é"),
         *("amqp.body", "amqp-types"),
+        *("amqp.dlt.reason", "amqp.dlt.offset", "amqp.dlt.", "app.amqp.dlt.reason"),
     ]
 )
+receivers_maps = st.lists(
+    st.tuples(
+        symbols
+        | st.sampled_from(["x-opt-a", "x-opt-bridge.offset", "x-opt-partition-key", "traceparent"]).map(
+            Symbol
+        )
+        | st.integers(0, 2**64 - 1).map(ULong),
+        values,
+    ),
+    max_size=3,
+    unique_by=lambda pair: encode(pair[0]),
+).map(lambda pairs: encode(Map(pairs)))
+"""What receivers want merged into the annotations of a message."""
 headers_of_records = st.lists(
     st.tuples(
         header_names | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
@@ -153,7 +176,8 @@ headers_of_records = st.lists(
     )
     | st.tuples(st.just("amqp-types"), types_texts)
     | st.tuples(st.just("amqp.body"), body_texts)
-    | st.tuples(header_names, values.map(encode)),
+    | st.tuples(header_names, values.map(encode))
+    | st.tuples(st.just("amqp.dlt.annotations"), receivers_maps),
     max_size=7,
 )
 

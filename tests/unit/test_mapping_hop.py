@@ -10,6 +10,7 @@ from bridge.mapping.errors import MappingError
 from bridge.mapping.message import Message
 
 if TYPE_CHECKING:
+    from bridge.mapping.annotations import Hop
     from bridge.mapping.record import Headers
 
 CAME = {"x-opt-bridge.offset": Long(5)}
@@ -151,3 +152,14 @@ def test_a_decoded_message_of_another_origin_keeps_all_but_the_annotations_of_a_
         message_annotations=Map([(Symbol("x-opt-partition-key"), "k")]),
         properties={"to": "orders"},
     )
+
+
+def test_what_became_of_a_dead_letter_comes_back_behind_its_other_headers() -> None:
+    headers: Headers = [("app.amqp.dlt.reason", b"rejected"), ("a", b"b")]
+    own: Hop = {"x-opt-bridge.stored": Map([(Symbol("amqp.dlt"), True)])}
+    assert hop.part_dead_letter(headers, own) == ([("a", b"b")], [("amqp.dlt.reason", b"rejected")])
+
+
+def test_the_property_of_a_sender_is_not_taken_for_it() -> None:
+    headers: Headers = [("app.amqp.dlt.reason", b"rejected"), ("a", b"b")]
+    assert hop.part_dead_letter(headers, dict(CAME)) == (headers, [])

@@ -181,3 +181,40 @@ def test_a_stored_key_of_the_wrong_type_falls_back() -> None:
     for types, texts in ((b"v1;x-opt-partition-key=int", b"5"), (b"v1;x-opt-partition-key=amqp", b"\x45")):
         [(_, _, write)] = plan("x-opt-partition-key", "amqp-types", types=types).annotations
         assert write(texts) is None
+
+
+def test_a_dead_letter_is_delivered_with_what_became_of_it() -> None:
+    made = plan("count", "amqp-types", "amqp.dlt.reason", "amqp.dlt.offset", types=b"v1;count=int")
+    assert (made.exact, made.bridged) == (True, True)
+    assert [(place, before) for place, before, _ in made.application] == [
+        (0, b"\xa1\x05count"),
+        (2, b"\xa1\x0famqp.dlt.reason"),
+        (3, b"\xa1\x0famqp.dlt.offset"),
+    ]
+    assert made.stored == [b"\xa3\x08amqp.dlt\x41"]
+
+
+def test_that_it_is_a_dead_letter_does_not_make_a_record_the_bridges() -> None:
+    assert not plan("a", "amqp.dlt.reason", timed=True).bridged
+    assert plan("a", "amqp.dlt.reason", timed=True).timed
+    assert not plan("AMQPheaders", "amqp.dlt.reason", types=b"\x54\x00").bridged
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ("amqp.dlt.reason", "a"),
+        ("amqp.dlt.reason", "amqp.dlt.reason"),
+        ("app.amqp.dlt.reason", "amqp.dlt.offset"),
+        ("AMQPheaders", "amqp.dlt.reason"),
+        ("amqp.dlt.annotations",),
+    ],
+)
+def test_a_dead_letter_that_others_made_goes_along_whole(headers: tuple[str, ...]) -> None:
+    assert not plan(*headers, types=b"\x54\x00").exact
+
+
+def test_a_type_of_what_became_of_a_dead_letter_is_not_believed() -> None:
+    made = plan("amqp-types", "amqp.dlt.offset", types=b"v1;amqp.dlt.offset=int")
+    assert not made.exact
+    assert made.application[0][2](b"17") == b"\xa1\x0217"

@@ -16,6 +16,7 @@ from bridge.codec import (
     UInt,
     ULong,
     decode,
+    encode,
 )
 from bridge.mapping.options import MappingOptions
 from bridge.mapping.to_message import RecordToMessage, record_to_message
@@ -295,3 +296,26 @@ def test_plans_are_bounded() -> None:
     to_message(3, 17, 1, TIME_MS, None, b"x", [("x" * 5000, b"x")], 0)
     assert len(to_message._plans) <= 256  # noqa: SLF001 - memory is what matters here
     assert ("x" * 5000,) not in to_message._plans  # noqa: SLF001 - the same
+
+
+def test_a_dead_letter_says_what_became_of_it() -> None:
+    headers: Headers = [("a", b"\xff"), ("amqp.dlt.reason", b"rejected"), ("amqp.dlt.offset", b"5")]
+    to_message = converter(MappingOptions(foreign_headers="binary"))
+    read = dict(sections(to_message(3, 17, 1, TIME_MS, None, b"body", headers, 0)))
+    assert read[APPLICATION] == Map(
+        [("a", b"\xff"), ("amqp.dlt.reason", "rejected"), ("amqp.dlt.offset", "5")]
+    )
+    properties = read[PROPERTIES]
+    assert isinstance(properties, list)
+    assert properties[-1] == Timestamp(TIME_MS)  # the bridge did not write the record itself
+    assert to_message.damaged == 0
+
+
+def test_what_receivers_annotated_is_merged_into_the_annotations() -> None:
+    annotated = encode(Map([(Symbol("x-opt-a"), Int(5)), (Symbol("x-opt-bridge.offset"), Long(1))]))
+    read = message(headers=[("x-opt-a", b"text"), ("amqp.dlt.annotations", annotated)])
+    annotations = read[ANNOTATIONS]
+    assert isinstance(annotations, Map)
+    assert annotations.get(Symbol("x-opt-a")) == Int(5)
+    assert annotations.get(Symbol("x-opt-bridge.offset")) == Long(17)
+    assert APPLICATION not in read
