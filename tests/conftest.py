@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.container import docker_answers, kafka_container
-from support.kafka import OwnKafka, RealKafka
+from support.kafka import QUICK_SHARE_GROUPS, OwnKafka, RealKafka
 
 from bridge.devkafka import DevKafka, DevKafkaError
 from bridge.devkafka.java import find_java
@@ -30,7 +30,9 @@ def kafka() -> Iterator[RealKafka]:
         elif docker_answers():
             bootstrap_servers = stack.enter_context(kafka_container())
         else:
-            bootstrap_servers = stack.enter_context(DevKafka()).bootstrap_servers
+            bootstrap_servers = stack.enter_context(
+                DevKafka(extra_properties=QUICK_SHARE_GROUPS)
+            ).bootstrap_servers
         yield RealKafka(bootstrap_servers)
 
 

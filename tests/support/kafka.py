@@ -31,6 +31,17 @@ Record: TypeAlias = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | N
 """Key, value, headers, timestamp in milliseconds; 0 stands for now."""
 
 
+QUICK_SHARE_GROUPS: Final = {
+    # A member hears of its partitions with a heartbeat, and every 5 seconds is no pace for tests.
+    "group.share.heartbeat.interval.ms": "200",
+    "group.share.min.heartbeat.interval.ms": "200",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.min.assignment.interval.ms": "0",
+    "group.share.min.record.lock.duration.ms": "1000",
+}
+"""Properties of brokers."""
+
+
 class RealKafka:
     """A running Kafka cluster, as the tests see it. Raises KafkaException where Kafka refuses."""
 
@@ -59,6 +70,12 @@ class RealKafka:
     def delete_topic(self, name: str) -> None:
         """Delete a topic; brokers and clients learn of it by and by."""
         self._admin.delete_topics([name])[name].result(_REQUEST_SECONDS)
+
+    def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
+        """Delete the records before an offset, in each of these partitions; as retention does."""
+        wanted = [TopicPartition(topic, partition, offset) for partition, offset in before.items()]
+        for answer in self._admin.delete_records(wanted).values():
+            answer.result(_REQUEST_SECONDS)
 
     def produce(self, topic: str, values: Sequence[bytes], *, partition: int = 0) -> None:
         """Append one record for each value to a partition; return when all brokers have them."""
@@ -135,6 +152,11 @@ class RealKafka:
         finally:
             consumer.close()
         return {each.partition: each.offset for each in committed if each.offset >= 0}
+
+    def groups(self) -> set[str]:
+        """Return the names of all groups that Kafka knows, be it by their members or their offsets."""
+        listed = self._admin.list_consumer_groups(request_timeout=_REQUEST_SECONDS).result()
+        return {group.group_id for group in listed.valid or ()}
 
     def _partitions(self, topic: str) -> set[int]:
         metadata = self._admin.list_topics(topic, timeout=_REQUEST_SECONDS).topics[topic]
