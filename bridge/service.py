@@ -21,6 +21,7 @@ from bridge.config.routes_file import load_routes
 from bridge.endpoints import Endpoints, KafkaClients
 from bridge.kafka import consumer
 from bridge.kafka import settings as kafka_settings
+from bridge.kafka.asking import OffsetAsker
 from bridge.kafka.availability import KafkaAvailability
 from bridge.kafka.catalog import Catalog
 from bridge.kafka.pool import PoolSettings, ProducerPool
@@ -210,7 +211,11 @@ class Service:
         )
         availability = KafkaAvailability(catalog.reachable)
         availability.subscribe(lambda available: events.kafka_reachable(reachable=available))
-        return KafkaClients(servers, pool, pump, catalog, availability)
+        offsets = OffsetAsker(
+            kafka_settings.asking(servers, {**kafka.common, **kafka.consumer}, on_error=self._kafka_said),
+            kafka.metadata_timeout_ms / 1000,
+        )
+        return KafkaClients(servers, pool, pump, catalog, availability, offsets)
 
     def _kafka_said(self, client: str, name: str, description: str, fatal: bool) -> None:  # noqa: FBT001 - ErrorSink
         self._kafka_errors.report(client, name, description, fatal)
@@ -220,6 +225,7 @@ class Service:
     async def _poll_catalog(self) -> None:
         while True:
             self._clients.catalog.poll()
+            self._clients.offsets.poll()
             await asyncio.sleep(POLL_SECONDS)
 
     # ------------------------------------------------------------------ health

@@ -11,6 +11,7 @@ from bridge.amqp.links import IncomingLink
 from bridge.endpoints.contract import SHUTTING_DOWN, reference
 from bridge.endpoints.sinks import SinkEndpoints
 from bridge.endpoints.sources import SourceEndpoints
+from bridge.filters.errors import FilterError
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.observability import events
@@ -86,7 +87,7 @@ class Endpoints:
                 refusal = await self._sources.attach(connection, link)
             else:
                 refusal = await self._sinks.attach(connection, link)
-        except AddressError as error:
+        except (AddressError, FilterError) as error:
             refusal = Condition(error.condition, error.description, former=error.former)
         except Exception as error:  # noqa: BLE001 - one link must not take the others with it
             events.link_handler_failed(connection.connection_id, link.request.link_name, error)
@@ -121,16 +122,13 @@ def _unsupported(link: AnyLink) -> Condition | None:
             conditions.NOT_IMPLEMENTED,
             "dynamic nodes are not offered: attach to the address of a Kafka topic",
         )
-    if not request.peer_sends and request.browses:
+    if request.malformed:
+        return Condition(conditions.INVALID_FIELD, request.malformed)
+    if not request.peer_sends and request.address is None:
+        # So JMS asks for a durable subscription that is to be deleted.
         return Condition(
-            conditions.NOT_IMPLEMENTED,
-            "browsing (distribution-mode copy) is not offered: a consumer group takes its messages",
-        )
-    if not request.peer_sends and request.filters:
-        # Left out of the answer, as the specification allows, they would be overlooked by clients that
-        # do not look there: their users would lose messages that they did not ask for.
-        return Condition(
-            conditions.NOT_IMPLEMENTED,
-            f"filters are not offered: attach without {', '.join(sorted(request.filters))}",
+            conditions.NOT_FOUND,
+            "the attach names no address; what a consumer group has read is kept by Kafka under the group's"
+            " name, not by the bridge under a link's",
         )
     return None

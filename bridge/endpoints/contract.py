@@ -11,10 +11,12 @@ from bridge.model.conditions import Condition
 
 if TYPE_CHECKING:
     from bridge.amqp.listener import Connection
+    from bridge.kafka.asking import OffsetAsker
     from bridge.kafka.availability import KafkaAvailability
     from bridge.kafka.catalog import Catalog
     from bridge.kafka.pool import ProducerPool
     from bridge.kafka.producers import ReportPump
+    from bridge.model.failures import Failure
     from bridge.model.links import AttachRequest
 
 SHUTTING_DOWN: Final = Condition(conditions.LINK_DETACH_FORCED, "the bridge is shutting down; connect again")
@@ -32,6 +34,7 @@ class KafkaClients:
     pump: ReportPump
     catalog: Catalog
     availability: KafkaAvailability
+    offsets: OffsetAsker
 
 
 def reference(connection: Connection, request: AttachRequest) -> str:
@@ -42,3 +45,17 @@ def reference(connection: Connection, request: AttachRequest) -> str:
 def now_ms() -> int:
     """Give the time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
+
+
+def refused_by_kafka(failure: Failure, topic: str) -> Condition:
+    """Tell why an attach is not served that Kafka was asked about."""
+    return Condition(
+        failure.condition,
+        f"topic {topic!r}: {failure.description}",
+        {
+            "kafka-error": failure.kafka_error,
+            "kafka-code": failure.kafka_code,
+            "retriable": failure.retriable,
+            "topic": topic,
+        },
+    )

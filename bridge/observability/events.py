@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bridge.model.conditions import Condition
     from bridge.model.failures import Failure
     from bridge.model.outcomes import Outcome
+    from bridge.sink.ports import DeadLetter
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -144,6 +145,40 @@ def records_redelivered(
     )
 
 
+def records_dead_lettered(
+    connection: int, link: str, record: Mapping[str, object], count: int, why: DeadLetter
+) -> None:
+    """Report records that the dead-letter topic has; the last one is named."""
+    condition = why.condition
+    _log.warning(
+        "records dead-lettered",
+        connection=connection,
+        link=link,
+        count=count,
+        **record,
+        reason=why.reason.value,
+        attempts=why.attempts,
+        condition=condition.name if condition else None,
+        description=condition.description if condition else None,
+    )
+
+
+def dead_letters_failed(
+    connection: int, link: str, record: Mapping[str, object], count: int, failure: Failure
+) -> None:
+    """Report records that the dead-letter topic did not take; the last one is named."""
+    _log.error(
+        "dead letter failed",
+        connection=connection,
+        link=link,
+        count=count,
+        **record,
+        kafka_error=failure.kafka_error,
+        description=failure.description,
+        retriable=failure.retriable,
+    )
+
+
 def consumer_rebalanced(connection: int, link: str, topic: str, kind: str, partitions: Sequence[int]) -> None:
     """Report partitions that were assigned, revoked or lost."""
     _log.info(
@@ -154,6 +189,11 @@ def consumer_rebalanced(connection: int, link: str, topic: str, kind: str, parti
         kind=kind,
         partitions=list(partitions),
     )
+
+
+def offset_reset(connection: int, link: str, record: Mapping[str, object], to: int) -> None:
+    """Report an offset that was to be read and is not there; what lies before `to` was not delivered."""
+    _log.warning("offset reset", connection=connection, link=link, **record, to=to)
 
 
 def consumer_failed(connection: int, link: str, topic: str, failure: Failure) -> None:

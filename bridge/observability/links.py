@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bridge.model.failures import Failure
     from bridge.model.links import AttachRequest
     from bridge.model.outcomes import Outcome
+    from bridge.sink.ports import DeadLetter
 
 Detail = TypeVar("Detail")
 
@@ -148,12 +149,32 @@ class SinkReporter:
         self._link = link
         self._topic = topic
         self._on_end = on_end
+        self._counts: Callable[[], Mapping[str, object]] = dict
+        self.redeliveries = 0
+        self.dead_letters = 0
+        self.skips = 0
         self._redelivered: Burst[tuple[int, int, Outcome]] = Burst(
             loop,
             lambda count, last: events.records_redelivered(
                 connection, link, self._record(last[0], last[1]), count, last[2]
             ),
         )
+        self._put_away: Burst[tuple[int, int, DeadLetter]] = Burst(
+            loop,
+            lambda count, last: events.records_dead_lettered(
+                connection, link, self._record(last[0], last[1]), count, last[2]
+            ),
+        )
+        self._not_put_away: Burst[tuple[int, int, Failure]] = Burst(
+            loop,
+            lambda count, last: events.dead_letters_failed(
+                connection, link, self._record(last[0], last[1]), count, last[2]
+            ),
+        )
+
+    def counting(self, counts: Callable[[], Mapping[str, object]]) -> None:
+        """Say what else is told at the link's end."""
+        self._counts = counts
 
     def attached(self, request: AttachRequest) -> None:
         """Report the link's opening."""
@@ -161,11 +182,22 @@ class SinkReporter:
 
     def skipped(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Report a record that was passed over."""
+        self.skips += 1
         events.record_skipped(self._connection, self._link, self._record(partition, offset), outcome)
 
     def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Report a record that will be sent again."""
+        self.redeliveries += 1
         self._redelivered.add((partition, offset, outcome))
+
+    def dead_lettered(self, partition: int, offset: int, letter: DeadLetter) -> None:
+        """Report a record that the dead-letter topic has."""
+        self.dead_letters += 1
+        self._put_away.add((partition, offset, letter))
+
+    def dead_letter_failed(self, partition: int, offset: int, failure: Failure) -> None:
+        """Report a record that the dead-letter topic did not take."""
+        self._not_put_away.add((partition, offset, failure))
 
     def failed(self, failure: Failure) -> None:
         """Report what ended the consumer."""
@@ -179,18 +211,31 @@ class SinkReporter:
         """Report partitions that were assigned, revoked or lost."""
         events.consumer_rebalanced(self._connection, self._link, self._topic, kind, partitions)
 
+    def reset(self, partition: int, offset: int, to: int) -> None:
+        """Report an offset that was to be read and is not there, and where reading goes on."""
+        events.offset_reset(self._connection, self._link, self._record(partition, offset), to)
+
     def broke(self, error: Exception) -> None:
         """Report a defect of the bridge that ended the link."""
         events.link_handler_failed(self._connection, self._link, error)
 
     def ended(self, accepted: int, unanswered: int) -> None:
         """Report the link's end."""
-        self._redelivered.flush()
+        for burst in (self._redelivered, self._put_away, self._not_put_away):
+            burst.flush()
         events.link_ended(
             self._connection,
             self._link,
             "sink",
-            {"topic": self._topic, "accepted": accepted, "unanswered": unanswered},
+            {
+                "topic": self._topic,
+                "accepted": accepted,
+                "unanswered": unanswered,
+                "redelivered": self.redeliveries,
+                "dead_lettered": self.dead_letters,
+                "skipped": self.skips,
+                **self._counts(),
+            },
         )
         self._on_end()
 

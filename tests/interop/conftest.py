@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from interop.jms_client import JmsClient
 from interop.libraries import LIBRARIES
 from interop.process_client import ProcessClient
 from interop.proton_client import ProtonClient
@@ -22,11 +23,25 @@ NAMES: Final = tuple(LIBRARIES)
 
 
 @pytest.fixture(scope="session")
-def service(kafka: RealKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Give the service that all clients share, as it is by default."""
+def service(
+    kafka: RealKafka, dead_letters: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """Give the service that all clients share: with a dead-letter topic, and quicker than by default."""
     log = tmp_path_factory.mktemp("service") / "service.log"
-    with running_service(log, {"kafka.bootstrap.servers": kafka.bootstrap_servers}) as running:
+    options = {
+        "kafka.bootstrap.servers": kafka.bootstrap_servers,
+        "sink.dead.letter.topic": dead_letters,
+        "sink.commit.interval.ms": "50",
+        "kafka.consumer.heartbeat.interval.ms": "100",  # by which members learn of a change in their group
+    }
+    with running_service(log, options) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def dead_letters(kafka: RealKafka) -> str:
+    """Give the topic for what no receiver takes, of all topics."""
+    return kafka.create_topic()
 
 
 @pytest.fixture(scope="session", params=NAMES)
@@ -37,17 +52,35 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def client(name: str) -> Client:
+def client(request: pytest.FixtureRequest, name: str) -> Iterator[Client]:
     """Give each client, built."""
     if name == "proton":
-        return ProtonClient()
+        yield ProtonClient()
+    elif name == "jms":
+        yield request.getfixturevalue("jms")
+    else:
+        made = ProcessClient(command(name))
+        yield made
+        made.close()
+
+
+def command(name: str) -> list[str]:
+    """Build a client and return its command; the test is skipped where its tools are missing."""
     (toolchain,) = (each for each in TOOLCHAINS if each.name == name)
     try:
-        return ProcessClient(build(toolchain))
+        return build(toolchain)
     except MissingToolError as error:
         if os.environ.get("REQUIRE_INTEROP"):
             pytest.fail(str(error))
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def jms() -> Iterator[JmsClient]:
+    """Give the client of Qpid JMS, which can do more than the others."""
+    made = JmsClient(command("jms"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -9,36 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interop.contract import Outcome
-from interop.proton_values import CODES, decode, encode, parse
-from interop.values import Value, described, value
-from proton import (
-    UNDESCRIBED,
-    Array,
-    Described,
-    Message,
-    byte,
-    char,
-    decimal32,
-    decimal64,
-    decimal128,
-    float32,
-    int32,
-    short,
-    symbol,
-    timestamp,
-    ubyte,
-    uint,
-    ulong,
-    ushort,
-)
+from interop.proton_receiver import attached
+from interop.proton_values import decode, dictionary, encode, parse, to_python
+from interop.values import described, value
+from proton import Message
 from support import load
 from support.clients import send
 from support.load_connection import PeerClosedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from interop.catalogue import Message as Described_
+    from interop.contract import Attach, Receiver
+    from interop.values import Value
     from proton import Delivery, Sender
 
 _DATA: Final = "117"
@@ -62,23 +47,6 @@ _PROPERTIES: Final = {
     "reply-to-group-id": "reply_to_group_id",
 }
 """Proton's names of the properties, in the order of the section's fields."""
-_CLASSES: Final[dict[str, Callable[[Any], Any]]] = {
-    "ubyte": ubyte,
-    "ushort": ushort,
-    "uint": uint,
-    "ulong": ulong,
-    "byte": byte,
-    "short": short,
-    "int": int32,
-    "float": float32,
-    "decimal32": decimal32,
-    "decimal64": decimal64,
-    "decimal128": decimal128,
-    "char": char,
-    "timestamp": timestamp,
-    "symbol": symbol,
-}
-"""Proton's classes for those types that no type of Python's own stands for."""
 
 
 class ProtonClient:
@@ -102,6 +70,10 @@ class ProtonClient:
                 raise AssertionError(str(error)) from error
         return [seen(payload) for payload in receiver.payloads]
 
+    def attach(self, port: int, attach: Attach) -> AbstractContextManager[Receiver]:
+        """Attach a receiver."""
+        return attached(port, attach)
+
 
 class _Encoded:
     """A message as a sender's `send` takes it, already encoded."""
@@ -118,26 +90,6 @@ class _Encoded:
         return delivery
 
 
-def to_python(found: Value) -> Any:  # noqa: ANN401 - any Python value
-    """Return a value as Proton's users write it."""
-    kind, inner = found["type"], found["value"]
-    if kind == "list":
-        return [to_python(each) for each in inner]
-    if kind == "map":
-        return _dictionary(inner)
-    if kind == "array":
-        elements = (to_python(each) for each in inner)
-        return Array(UNDESCRIBED, CODES[found["of"]], *elements)  # type: ignore[arg-type] # as Proton's own example
-    if kind == "described":
-        return Described(to_python(found["descriptor"]), to_python(inner))
-    plain = parse(found)
-    return _CLASSES[kind](plain) if kind in _CLASSES else plain
-
-
-def _dictionary(pairs: list[list[Value]]) -> dict[Any, Any]:
-    return {to_python(key): to_python(each) for key, each in pairs}
-
-
 def encoded(message: Described_) -> bytes:
     """Encode a described message."""
     made: Any = Message()  # Proton's annotations say of some attributes that they are always None
@@ -148,9 +100,9 @@ def encoded(message: Described_) -> bytes:
         plain = to_python(each)
         setattr(made, _PROPERTIES[name], plain / 1000 if each["type"] == "timestamp" else plain)
     if "delivery-annotations" in message:
-        made.instructions = _dictionary(message["delivery-annotations"])
+        made.instructions = dictionary(message["delivery-annotations"])
     if "message-annotations" in message:
-        made.annotations = _dictionary(message["message-annotations"])
+        made.annotations = dictionary(message["message-annotations"])
     if "application-properties" in message:
         made.properties = {name: to_python(each) for name, each in message["application-properties"]}
     rest = _body(made, message["body"])

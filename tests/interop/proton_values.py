@@ -9,7 +9,26 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from interop.values import Value, canonical, described, float_text, value
-from proton import Data
+from proton import (
+    UNDESCRIBED,
+    Array,
+    Data,
+    Described,
+    byte,
+    char,
+    decimal32,
+    decimal64,
+    decimal128,
+    float32,
+    int32,
+    short,
+    symbol,
+    timestamp,
+    ubyte,
+    uint,
+    ulong,
+    ushort,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +59,23 @@ CODES: Final = {
 """Proton's codes of the primitive types."""
 NAMES: Final = {code: name for name, code in CODES.items()}
 
+_CLASSES: Final[dict[str, Callable[[Any], Any]]] = {
+    "ubyte": ubyte,
+    "ushort": ushort,
+    "uint": uint,
+    "ulong": ulong,
+    "byte": byte,
+    "short": short,
+    "int": int32,
+    "float": float32,
+    "decimal32": decimal32,
+    "decimal64": decimal64,
+    "decimal128": decimal128,
+    "char": char,
+    "timestamp": timestamp,
+    "symbol": symbol,
+}
+"""Proton's classes for those types that no type of Python's own stands for."""
 _INTEGERS: Final = ("ubyte", "ushort", "uint", "ulong", "byte", "short", "int", "long", "timestamp")
 _PARSE: Final[dict[str, Callable[[str], Any]]] = {
     **dict.fromkeys(_INTEGERS, int),
@@ -71,6 +107,27 @@ _WRITE: Final[dict[str, Callable[[Any], str]]] = {
 def parse(found: Value) -> Any:  # noqa: ANN401 - any Python value
     """Return the plain Python value of a primitive one."""
     return None if found["type"] == "null" else _PARSE[found["type"]](found["value"])
+
+
+def to_python(found: Value) -> Any:  # noqa: ANN401 - any Python value
+    """Return a value as Proton's users write it."""
+    kind, inner = found["type"], found["value"]
+    if kind == "list":
+        return [to_python(each) for each in inner]
+    if kind == "map":
+        return dictionary(inner)
+    if kind == "array":
+        elements = (to_python(each) for each in inner)
+        return Array(UNDESCRIBED, CODES[found["of"]], *elements)  # type: ignore[arg-type] # as Proton's own example
+    if kind == "described":
+        return Described(to_python(found["descriptor"]), to_python(inner))
+    plain = parse(found)
+    return _CLASSES[kind](plain) if kind in _CLASSES else plain
+
+
+def dictionary(pairs: list[list[Value]]) -> dict[Any, Any]:
+    """Return the pairs of a map as Proton's users write it."""
+    return {to_python(key): to_python(each) for key, each in pairs}
 
 
 def put(data: Data, found: Value) -> None:

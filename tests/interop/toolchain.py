@@ -42,7 +42,7 @@ TOOLCHAINS: Final = (
         ("node", "npm"),
         ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"),
         ("node", "{}/client.js"),
-        ("client.js", "package.json", "node_modules"),
+        ("client.js", "messages.js", "talk.js", "package.json", "node_modules"),
     ),
     Toolchain(
         "go", ("go",), ("go", "build", "-mod=readonly", "-o", "client", "."), ("{}/client",), ("client",)

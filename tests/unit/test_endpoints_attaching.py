@@ -8,6 +8,7 @@ from bridge.config import Settings
 from bridge.config.routes import Routes
 from bridge.endpoints import Endpoints, KafkaClients
 from bridge.kafka import settings as kafka_settings
+from bridge.kafka.asking import OffsetAsker
 from bridge.kafka.availability import KafkaAvailability
 from bridge.kafka.catalog import Catalog
 from bridge.kafka.pool import PoolSettings, ProducerPool
@@ -29,7 +30,8 @@ def clients() -> KafkaClients:
     )
     options = kafka_settings.admin(NOBODY, {"log_level": "0"}, on_error=lambda *_: None)
     catalog = Catalog(options, 1000)
-    return KafkaClients(NOBODY, pool, pump, catalog, KafkaAvailability(catalog.reachable))
+    offsets = OffsetAsker(kafka_settings.asking(NOBODY, {"log_level": "0"}, on_error=lambda *_: None), 1.0)
+    return KafkaClients(NOBODY, pool, pump, catalog, KafkaAvailability(catalog.reachable), offsets)
 
 
 def test_a_defect_in_an_attach_ends_that_link_alone_and_gives_nothing_away() -> None:

@@ -2,6 +2,7 @@
 //
 //	interop send PORT ADDRESS settled|unsettled FILE    an empty ADDRESS: the anonymous terminus
 //	interop receive PORT ADDRESS COUNT
+//	interop talk PORT
 package main
 
 import (
@@ -30,9 +31,14 @@ type result struct {
 }
 
 func main() {
-	answer, err := run(os.Args[1:])
-	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(answer)
+	var err error
+	if len(os.Args) == 3 && os.Args[1] == "talk" {
+		err = talk(os.Args[2])
+	} else {
+		var answer result
+		if answer, err = run(os.Args[1:]); err == nil {
+			err = json.NewEncoder(os.Stdout).Encode(answer)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,7 +48,7 @@ func main() {
 
 func run(arguments []string) (result, error) {
 	if len(arguments) < 4 {
-		return result{}, errors.New("send PORT ADDRESS settled|unsettled FILE, or receive PORT ADDRESS COUNT")
+		return result{}, errors.New("send PORT ADDRESS settled|unsettled FILE, receive PORT ADDRESS COUNT or talk PORT")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

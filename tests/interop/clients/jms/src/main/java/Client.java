@@ -24,6 +24,7 @@ import org.json.JSONObject;
  * <pre>
  * Client send PORT ADDRESS settled|unsettled FILE    an empty ADDRESS: a producer without destination
  * Client receive PORT ADDRESS COUNT
+ * Client talk PORT
  * </pre>
  */
 public final class Client {
@@ -33,8 +34,10 @@ public final class Client {
     /** How the library tells a condition to the application: in the text of the exception. */
     private static final Pattern CONDITION = Pattern.compile("\\[condition = ([^\\]]*)\\]");
 
-    private static final String OPTIONS = "?jms.validatePropertyNames=false&jms.clientID=interop-jms"
-            + "&jms.connectTimeout=" + LIMIT_MS + "&jms.requestTimeout=" + LIMIT_MS + "&jms.sendTimeout=" + LIMIT_MS;
+    private static final String OPTIONS = "?jms.validatePropertyNames=false&jms.connectTimeout=" + LIMIT_MS
+            + "&jms.requestTimeout=" + LIMIT_MS + "&jms.sendTimeout=" + LIMIT_MS;
+
+    private static final String NAMED = "&jms.clientID=interop-jms";
 
     /** A settled producer, and ids that are no strings. */
     private static final String SETTLED =
@@ -44,9 +47,14 @@ public final class Client {
     }
 
     public static void main(String[] arguments) throws Exception {
+        String uri = "amqp://127.0.0.1:" + arguments[1] + OPTIONS;
+        if (arguments[0].equals("talk")) {
+            Talk.talk(uri, LIMIT_MS);
+            System.exit(0); // with what a failed test left open
+        }
         boolean settled = arguments[3].equals("settled");
-        String uri = "amqp://127.0.0.1:" + arguments[1] + OPTIONS + (settled ? SETTLED : "");
-        try (Connection connection = new JmsConnectionFactory(uri).createConnection()) {
+        String full = uri + NAMED + (settled ? SETTLED : "");
+        try (Connection connection = new JmsConnectionFactory(full).createConnection()) {
             connection.start();
             Session session = connection.createSession(Session.AUTO_ACKNOWLEDGE);
             JSONObject answer = arguments[0].equals("send")
