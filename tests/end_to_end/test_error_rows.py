@@ -188,21 +188,34 @@ def test_a_refused_attach_says_why_and_the_connection_goes_on(
 @pytest.mark.parametrize(
     ("address", "condition"),
     [
+        ("no-such-topic/group.id/g", "amqp:not-found"),
+        ("no-such-topic/Partitions/0", "amqp:not-found"),
+        ("no-such-topic/$info", "amqp:not-found"),
+        (None, "amqp:not-found"),
         ("TOPIC", "amqp:invalid-field"),
         ("TOPIC/group.id/", "amqp:invalid-field"),
-        ("TOPIC/Partitions/0", "amqp:not-implemented"),
-        ("TOPIC/ConsumerGroups/g/Partitions/0", "amqp:not-implemented"),
+        ("TOPIC/Partitions/1", "amqp:invalid-field"),
+        ("TOPIC/ConsumerGroups/g/Partitions/1", "amqp:invalid-field"),
+        ("TOPIC/Partitions/0/group.id/g", "amqp:invalid-field"),
+        ("TOPIC/ConsumerGroups/", "amqp:invalid-field"),
+        ("TOPIC/Partitions/0/$info", "amqp:invalid-field"),
+        ("TOPIC/share/g/$info", "amqp:invalid-field"),
+        ("TOPIC/share/", "amqp:invalid-field"),
         ("TOPIC/share/g", "amqp:not-implemented"),
+        ("__amqp_bridge_ledger/group.id/g", "amqp:not-allowed"),
         ("amqp://elsewhere/orders/group.id/g", "amqp:not-implemented"),
     ],
 )
 def test_a_receivers_refused_attach_says_why(
-    service: Service, kafka: RealKafka, address: str, condition: str
+    service: Service, kafka: RealKafka, address: str | None, condition: str
 ) -> None:
     topic = kafka.create_topic()
-    with Client(service.amqp_port) as client, pytest.raises(LinkDetached) as raised:
-        client.receiver(address.replace("TOPIC", topic), credit=1)
-    assert raised.value.condition == condition
+    with Client(service.amqp_port) as client:
+        with pytest.raises(LinkDetached) as raised:
+            client.receiver(address and address.replace("TOPIC", topic), credit=1)
+        assert raised.value.condition == condition
+        # The connection goes on.
+        assert client.receiver(f"{topic}/Partitions/0", credit=1).drain() == []
 
 
 def test_a_message_names_another_partition_than_its_link(service: Service, kafka: RealKafka) -> None:

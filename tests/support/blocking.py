@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from proton import Delivery, Message, Timeout
+from proton import Delivery, Message, Timeout, symbol
 from proton.handlers import MessagingHandler
+from proton.reactor import Container
 from proton.utils import BlockingConnection, BlockingSender
 from support.clients import LIMIT_SECONDS, MODES, delivery_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
-    from proton import Event
+    from proton import Condition, Event
+    from proton.reactor import LinkOption
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,35 +28,61 @@ class Received:
     message: Message
     delivery: Delivery
 
-    def answer(self, state: int, *, failed: bool = False, undeliverable: bool = False) -> None:
-        """Set an outcome and settle; `failed` and `undeliverable` belong to `modified`."""
-        self.delivery.local.failed = failed
-        self.delivery.local.undeliverable = undeliverable
+    def answer(
+        self,
+        state: int,
+        *,
+        failed: bool = False,
+        undeliverable: bool = False,
+        annotations: Mapping[str, object] | None = None,
+        condition: Condition | None = None,
+    ) -> None:
+        """Set an outcome and settle.
+
+        `failed`, `undeliverable` and `annotations` belong to `modified`, `condition` to `rejected`.
+        """
+        local: Any = self.delivery.local  # proton annotates some of its fields with None
+        local.failed = failed
+        local.undeliverable = undeliverable
+        if annotations:
+            local.annotations = {symbol(name): value for name, value in annotations.items()}
+        if condition:
+            local.condition = condition
         self.delivery.update(state)
         self.delivery.settle()
 
 
 class Inbox(MessagingHandler):
-    """Keeps what a receiver gets until the test takes it, and the condition of its link's end."""
+    """Keeps what a receiver gets until the test takes it, and why its link ended: condition and info."""
 
     def __init__(self) -> None:
         super().__init__(prefetch=0, auto_accept=False, auto_settle=False)
         self.waiting: deque[Received] = deque()
         self.error = ""
+        self.info: dict[str, Any] = {}
 
     def on_link_error(self, event: Event) -> None:
-        condition = event.link.remote_condition if event.link else None
+        condition: Any = event.link.remote_condition if event.link else None
         self.error = condition.name if condition else "detached"
+        self.info = {str(name): value for name, value in ((condition and condition.info) or {}).items()}
 
     def on_message(self, event: Event) -> None:
         self.waiting.append(Received(event.message, delivery_of(event)))
 
 
 class Client:
-    """A blocking connection. Its methods raise proton's exceptions: Timeout, LinkDetached ..."""
+    """A blocking connection. Its methods raise proton's exceptions: Timeout, LinkDetached ...
 
-    def __init__(self, port: int) -> None:
-        self.connection = BlockingConnection(f"amqp://127.0.0.1:{port}", timeout=LIMIT_SECONDS)
+    `container_id` is one that no other client has, unless it is given.
+    """
+
+    def __init__(self, port: int, container_id: str | None = None) -> None:
+        container = Container()
+        if container_id is not None:
+            container.container_id = container_id
+        self.connection = BlockingConnection(
+            f"amqp://127.0.0.1:{port}", timeout=LIMIT_SECONDS, container=container
+        )
         self._links = 0
 
     def __enter__(self) -> Self:
@@ -77,9 +105,11 @@ class Client:
         """Attach a sender."""
         return self.connection.create_sender(address, name=self.link_name(), options=MODES[mode])
 
-    def receiver(self, address: str, credit: int, mode: str = "unsettled") -> Receiver:
-        """Attach a receiver and give it credit once."""
-        return Receiver(self, address, credit, mode)
+    def receiver(
+        self, address: str | None, credit: int, mode: str = "unsettled", *options: LinkOption, name: str = ""
+    ) -> Receiver:
+        """Attach a receiver with options and give it credit once."""
+        return Receiver(self, address, credit, [MODES[mode], *options], name or self.link_name())
 
     def link_name(self) -> str:
         """Return a name that no other link of the connection has."""
@@ -94,11 +124,14 @@ class Client:
 class Receiver:
     """A receiver whose deliveries are answered when and how the test wants."""
 
-    def __init__(self, client: Client, address: str, credit: int, mode: str) -> None:
+    def __init__(
+        self, client: Client, address: str | None, credit: int, options: list[LinkOption], name: str
+    ) -> None:
         self._client = client
         self.inbox = Inbox()
+        all_options: Any = options
         self.link = client.connection.create_receiver(
-            address, credit=0, handler=self.inbox, name=client.link_name(), options=MODES[mode]
+            address, credit=0, handler=self.inbox, name=name, options=all_options
         )
         self.link.flow(credit)
 
@@ -107,6 +140,11 @@ class Receiver:
         waiting = self.inbox.waiting
         self._client.wait(lambda: len(waiting) >= count, f"message {count} of {self.link.name}")
         return [waiting.popleft() for _ in range(count)]
+
+    def ended(self) -> str:
+        """Wait for the link's end, and give its condition."""
+        self._client.wait(lambda: bool(self.inbox.error), f"the end of {self.link.name}")
+        return self.inbox.error
 
     def drain(self) -> list[Received]:
         """Ask for what is there, and no more; take it when the credit has come back."""

@@ -126,12 +126,17 @@ class Service:
 
 @contextmanager
 def running_service(log: Path, options: Mapping[str, str], *arguments: str) -> Iterator[Service]:
-    """Run a service, and end it cleanly if the test has not: an exit code but 0 is an error."""
+    """Run a service, and end it cleanly if the test has not.
+
+    An exit code but 0 is an error, and so is a link that a defect of the bridge has ended.
+    """
     service = Service(log, options, *arguments)
     try:
         service.await_start()
         yield service
         service.stop()
+        if service.events("link handler failed"):
+            raise ServiceError(f"a link has failed by a defect{service.report()}")
     finally:
         service.kill()
 
