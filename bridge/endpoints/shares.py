@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bridge.endpoints import dead_letters
+from bridge.endpoints import dead_letters, guarding
 from bridge.endpoints.contract import now_ms, reference, refused_by_kafka
 from bridge.endpoints.receiving import policy_of
 from bridge.kafka import settings as kafka_settings
@@ -112,8 +112,8 @@ class ShareEndpoints:
             ShareLimits(plan.group.attempts_max, request.max_message_size_bytes),
             Surroundings(
                 reporter,
-                self._loop.call_later,
-                plan.dead_letters,
+                guarding.later(self._loop, link),
+                guarding.answering(link, plan.dead_letters),
                 {"topic": route.topic, "reference": reference(connection, request)},
             ),
             reporter,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bridge import addressing
 from bridge.config.routes import changed
-from bridge.endpoints import dead_letters, information, receiving
+from bridge.endpoints import dead_letters, guarding, information, receiving
 from bridge.endpoints.contract import (
     ROUTE_CHANGED,
     SHUTTING_DOWN,
@@ -182,7 +182,7 @@ class SinkEndpoints:
             return refused_by_kafka(starts, topic.name)
         identity = self._identity(asked)
         if identity is not None:
-            await self._steal(identity)
+            await self._steal(identity, asked.link)
         if reading.resumes:
             await self._left(reading, topic)
         return Plan(starts, letters, identity)
@@ -202,9 +202,13 @@ class SinkEndpoints:
             return None
         return request.container_id, request.link_name, reading.group
 
-    async def _steal(self, identity: Identity) -> None:
-        """End the link that has this identity now, and wait until its consumer has stopped."""
-        while (member := self._members.get(identity)) is not None:
+    async def _steal(self, identity: Identity, thief: OutgoingLink) -> None:
+        """End the link that has this identity now, and wait until its consumer has stopped.
+
+        Not for a link that has ended itself while Kafka was asked: its peer may be back already, with the
+        link that would be ended.
+        """
+        while not thief.ended and (member := self._members.get(identity)) is not None:
             link, stopped = member
             link.detach(STOLEN)
             await asyncio.wait([stopped], timeout=STEAL_SECONDS)
@@ -268,8 +272,8 @@ class SinkEndpoints:
             ),
             Surroundings(
                 reporter,
-                self._loop.call_later,
-                plan.dead_letters,
+                guarding.later(self._loop, link),
+                guarding.answering(link, plan.dead_letters),
                 {"topic": route.topic, "reference": reference(connection, request)},
             ),
             feed=feed,

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from bridge.model.failures import Failure
 
 POLL_SECONDS: Final = 0.1
+QUIET_POLLS: Final = 50
+QUIET_POLL_SECONDS: Final = 0.5
+"""Where nothing has come for so many polls they are longer: a thousand quiet links are a thousand threads.
+What the link asks for meanwhile waits for the poll's end, unless a record ends it."""
 BATCH_RECORDS: Final = 500
 PAUSE_AFTER_SECONDS: Final = 0.5
 """A link that wants nothing for so long is paused; pausing throws away what was read ahead."""
@@ -88,6 +92,7 @@ class ConsumerFeed:
         self._taken_away: set[int] = set()
         """Partitions that went while the current batch was read."""
         self._wanted_nothing_since = 0.0
+        self._quiet_polls = 0
         self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
         self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the thread has left the group."""
@@ -196,9 +201,11 @@ class ConsumerFeed:
             self._paused = self._new_partitions = False
             consumer.resume(consumer.assignment())
         self._taken_away.clear()
-        first = consumer.poll(POLL_SECONDS)
+        first = consumer.poll(POLL_SECONDS if self._quiet_polls < QUIET_POLLS else QUIET_POLL_SECONDS)
         if first is None:
+            self._quiet_polls += 1
             return
+        self._quiet_polls = 0
         messages = [first]
         if room > 1:
             # `poll` waits for one, `consume` without a wait takes what else is there.

@@ -56,7 +56,8 @@ def configure(level: Literal["debug", "info", "warning", "error"], form: Literal
     structlog.configure(
         processors=[*_SHARED, *renderer],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Stderr())),
+        # One write for each line, with its end: other threads write to the same stream (librdkafka's log).
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Stderr())),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)

@@ -34,6 +34,7 @@ class Lane:
         "is_queued",
         "leaving",
         "partition",
+        "returned_bytes",
         "tracker",
         "waiting",
     )
@@ -46,6 +47,8 @@ class Lane:
         """Records that were not sent yet."""
         self.burying = 0
         """How many of its records are on their way to the dead-letter topic."""
+        self.returned_bytes = 0
+        """What the records take that are to be sent again."""
         self.is_queued = False
         """It waits for its turn to send."""
         self.leaving = False
@@ -80,9 +83,13 @@ class Lane:
             self._pausing -= 1
             heappush(self._retries, retry)
 
+    def has_due(self) -> bool:
+        """Tell whether a record is to be sent again now."""
+        return bool(self._retries) and self._retries[0].is_due
+
     def next_retry(self) -> Retry | None:
         """Take the record out that is to be sent again now, None if there is none."""
-        if self._retries and self._retries[0].is_due:
+        if self.has_due():
             return heappop(self._retries)
         return None
 
@@ -95,7 +102,7 @@ class Lane:
 
     def can_send(self) -> bool:
         """Tell whether there is anything to be sent now."""
-        return bool(self._retries and self._retries[0].is_due) or self.fresh() > 0
+        return self.has_due() or self.fresh() > 0
 
     def forget(self) -> list[ConsumedRecord]:
         """Drop all that waits; gives what was not sent yet."""

@@ -78,6 +78,8 @@ class SinkLink:
         self._settling: list[Delivery] = []
         self._answered = 0
         self._drained: Callable[[], None] | None = None
+        self._awaited: list[Delivery] = []
+        """What was unanswered of the partitions that are being revoked when that began."""
         self._end_token = 0
         self._asked_end = self._reached_end = False
         self.closed = False
@@ -131,9 +133,9 @@ class SinkLink:
             self._done(lane, record)
         elif outcome.state is DeliveryState.REJECTED or outcome.undeliverable_here:
             self._undelivered.give_up(lane, retry or Retry(record), outcome)
-        elif not lane.leaving:
-            # Of one that leaves the offset is not committed, so the partition's next owner sends it.
-            self._undelivered.take_back(lane, retry or Retry(record), outcome)
+        elif not lane.leaving and self._undelivered.take_back(lane, retry or Retry(record), outcome):
+            # Of a lane that leaves the offset is not committed, so the partition's next owner sends it.
+            self._outbound.came_back(lane, record)
 
     def close(self) -> None:
         """End the link: commit what is done, leave the group."""
@@ -147,6 +149,7 @@ class SinkLink:
             lane.forget()
             lane.close()
         self._outbound.close()
+        self._undelivered.close()
         self._check_drained()
         self._around.events.ended(self.accepted_count, unanswered)
 
@@ -184,6 +187,8 @@ class SinkLink:
             lane = self._lanes.get(partition)
             if lane is not None:
                 self._leave(lane)
+        unsettled = self._outbound.unsettled.items()
+        self._awaited = [delivery for delivery, sent in unsettled if sent[0].leaving and not sent[0].closed]
         self._drained = drained
         self._check_drained()
 
@@ -200,6 +205,9 @@ class SinkLink:
                 offsets[partition] = (lane.generation, position)
             self._leave(lane)
             lane.close()
+        # What waited of them took places in the buffer, and room, that others may have now.
+        self._outbound.wake()
+        self.pump()
         return offsets
 
     def lost(self, partitions: Sequence[int]) -> None:
@@ -324,7 +332,12 @@ class SinkLink:
             lane.leaving and not lane.closed and lane.burying for lane in self._lanes.values()
         ):
             return
-        if any(lane.leaving and not lane.closed for lane, _, _ in self._outbound.unsettled.values()):
-            return
+        awaited, unsettled = self._awaited, self._outbound.unsettled
+        while awaited:
+            # The engine may have given the handle of one that is answered to another delivery.
+            sent = unsettled.get(awaited[-1])
+            if sent is not None and sent[0].leaving and not sent[0].closed:
+                return
+            awaited.pop()
         self._drained = None
         drained()

@@ -12,21 +12,31 @@ partition is taken away the tracker is closed, and answers that come later chang
 
 from __future__ import annotations
 
+from collections import deque
+from typing import Final
+
+ANSWERED_MIN: Final = 1024
+"""How many answered offsets may be remembered behind one that is not, however few those are."""
+
 
 class PartitionTracker:
     """Tracks one assigned partition. Offsets are Kafka's, ascending as they are sent."""
 
-    __slots__ = ("_committed", "_next", "_outstanding", "closed")
+    __slots__ = ("_committed", "_next", "_order", "_outstanding", "closed")
 
     def __init__(self) -> None:
         self.closed = False
         self._outstanding: dict[int, None] = {}
+        self._order: deque[int] = deque()
+        """The offsets as they were sent, those among them that are answered. To look for the first one in the
+        dictionary would take time for each that it ever held, since it keeps their places."""
         self._next: int | None = None
         self._committed: int | None = None
 
     def sent(self, offset: int) -> None:
         """Track a record that was sent for the first time, later in the partition than all before."""
         self._outstanding[offset] = None
+        self._order.append(offset)
         self._next = offset + 1
 
     def done(self, offset: int) -> bool:
@@ -40,15 +50,13 @@ class PartitionTracker:
 
     def span(self) -> int:
         """Tell how many offsets there are from the first without a terminal answer to the last sent."""
-        if not self._outstanding or self._next is None:
-            return 0
-        return self._next - next(iter(self._outstanding))
+        first = self._first()
+        return 0 if first is None or self._next is None else self._next - first
 
     def position(self) -> int | None:
         """Give the offset to commit, None before anything was sent."""
-        if self._outstanding:
-            return next(iter(self._outstanding))
-        return self._next
+        first = self._first()
+        return self._next if first is None else first
 
     def to_commit(self) -> int | None:
         """Give the position if it is not committed yet, else None."""
@@ -66,3 +74,14 @@ class PartitionTracker:
         """End the generation: nothing is outstanding or committable any more."""
         self.closed = True
         self._outstanding.clear()
+        self._order.clear()
+
+    def _first(self) -> int | None:
+        """Give the first offset without a terminal answer. Takes a bounded time for each that was sent."""
+        order, outstanding = self._order, self._outstanding
+        while order and order[0] not in outstanding:
+            order.popleft()
+        if len(order) > 2 * len(outstanding) + ANSWERED_MIN:
+            # One that is not answered for long holds up all that were sent and answered since.
+            self._order = deque(outstanding)
+        return order[0] if order else None

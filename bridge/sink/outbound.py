@@ -1,7 +1,7 @@
 """What is sent on a sink link: which record is next, and what the receiver has not answered yet.
 
-The partitions that have something to send take turns. What was sent is kept until it is answered, within a
-bound of bytes.
+The partitions that have something to send take turns. What was sent is kept until it is answered, and what
+is to be sent again until it is, within a bound of bytes for both.
 """
 
 from __future__ import annotations
@@ -55,10 +55,12 @@ class Outbound:
         self._left = left
         self._queue: deque[Lane] = deque()
         """Lanes that have something to send, in turns."""
-        self._stalled: set[Lane] = set()
-        """Lanes whose records wait for one of them to be sent again, or to be answered."""
+        self._stalled: dict[Lane, None] = {}
+        """In their order, lanes whose records wait for one to be sent again, or answered, or for room."""
         self.unsettled: dict[Delivery, Sent] = {}
         self.unsettled_bytes = 0
+        self.returned_bytes = 0
+        """What the records of all lanes take that are to be sent again."""
         self.closed = False
 
     @property
@@ -74,18 +76,18 @@ class Outbound:
 
     def stalled(self, lane: Lane) -> None:
         """Look at a lane again with the next `wake`."""
-        self._stalled.add(lane)
+        self._stalled[lane] = None
 
     def wake(self) -> None:
         """Let lanes send that could not, and can now."""
-        stalled, self._stalled = self._stalled, set()
+        stalled, self._stalled = self._stalled, {}
         for lane in stalled:
             if lane.is_queued or lane.leaving:
                 continue
             if lane.can_send():
                 self.enqueue(lane)
             elif lane.waiting:
-                self._stalled.add(lane)
+                self._stalled[lane] = None
 
     def answered(self, delivery: Delivery) -> Sent | None:
         """Take out what was sent with a delivery; None where that is answered already."""
@@ -94,8 +96,13 @@ class Outbound:
             self.unsettled_bytes -= len(sent[1]) + RECORD_BYTES
         return sent
 
+    def came_back(self, lane: Lane, record: ConsumedRecord) -> None:
+        """Count a record that was put back into its lane, to be sent again."""
+        self._keep(lane, len(record) + RECORD_BYTES)
+
     def forget(self, lane: Lane) -> None:
         """Drop what was not sent yet of a lane."""
+        self._keep(lane, -lane.returned_bytes)
         dropped = lane.forget()
         if dropped:
             self._left(len(dropped), sum(map(len, dropped)))
@@ -123,6 +130,10 @@ class Outbound:
             if room_bytes <= 0:
                 break
             lane = queue[0]
+            if not lane.has_due() and self._fresh_room_bytes(room_bytes, unsettled_max_bytes) <= 0:
+                # Others may have records to send again, which have their room.
+                self._set_aside(lane)
+                continue
             count = min(credit, TURN_RECORDS) if len(queue) > 1 else credit
             credit -= self._send(lane, count, room_bytes, unsettled_max_bytes)
             if self.closed:
@@ -133,11 +144,15 @@ class Outbound:
                     # even if its partition has gone and come back.
                     queue.rotate(-1)
             else:
-                queue.popleft()
-                lane.is_queued = False
-                if lane.waiting:
-                    self._stalled.add(lane)
+                self._set_aside(lane)
         return credit
+
+    def _set_aside(self, lane: Lane) -> None:
+        """Take the first lane out of the queue, which can send nothing for now."""
+        self._queue.popleft()
+        lane.is_queued = False
+        if lane.waiting:
+            self._stalled[lane] = None
 
     def _room_bytes(self, unsettled_max_bytes: Callable[[], int]) -> int:
         """Tell how many bytes may be sent now.
@@ -148,17 +163,30 @@ class Outbound:
         room_bytes = unsettled_max_bytes() - self.unsettled_bytes
         return min(room_bytes, self._port.room_bytes()) if room_bytes > 0 else room_bytes
 
+    def _fresh_room_bytes(self, room_bytes: int, unsettled_max_bytes: Callable[[], int]) -> int:
+        """Tell how much of the room is for what was not sent before: records that came back are kept, too."""
+        if not self.returned_bytes:
+            return room_bytes
+        return min(room_bytes, unsettled_max_bytes() - self.unsettled_bytes - self.returned_bytes)
+
+    def _keep(self, lane: Lane, size_bytes: int) -> None:
+        lane.returned_bytes += size_bytes
+        self.returned_bytes += size_bytes
+
     def _send(self, lane: Lane, count: int, room_bytes: int, unsettled_max_bytes: Callable[[], int]) -> int:
         """Send up to `count` records and a little more than `room_bytes`; gives how many were sent."""
         sent = 0
         while sent < count and room_bytes > 0 and (retry := lane.next_retry()) is not None:
+            self._keep(lane, -len(retry.record) - RECORD_BYTES)
             sent += self._send_retry(lane, retry)
             if self.closed:
                 return sent
             room_bytes = self._room_bytes(unsettled_max_bytes)
         fresh = lane.fresh()
         if fresh and sent < count and room_bytes > 0:
-            sent += self._send_fresh(lane, fresh, count - sent, room_bytes)
+            room_bytes = self._fresh_room_bytes(room_bytes, unsettled_max_bytes)
+            if room_bytes > 0:
+                sent += self._send_fresh(lane, fresh, count - sent, room_bytes)
         self._port.sent()
         return sent
 

@@ -65,6 +65,9 @@ class Undelivered:
         self._ends = ends
         self._came_back: dict[int, list[tuple[Lane, Retry]]] = {}
         """Records that came back in the current batch of events, by how often they did."""
+        self._pausing: dict[int, list[tuple[Lane, Retry]]] = {}
+        """Those whose pause has begun, by its number."""
+        self._pauses = 0
         self.bytes = 0
         """What the records take that are on their way to the dead-letter topic."""
 
@@ -73,11 +76,23 @@ class Undelivered:
         if self._came_back:
             came_back, self._came_back = self._came_back, {}
             for tries, retries in came_back.items():
+                self._pauses += 1
+                self._pausing[self._pauses] = retries
                 pause_seconds = self._policy.redelivery.pause_seconds(tries)
-                self._around.later(pause_seconds, partial(self._again, retries))
+                self._around.later(pause_seconds, partial(self._due, self._pauses))
 
-    def take_back(self, lane: Lane, retry: Retry, outcome: Outcome) -> None:
-        """Have a record sent again after a pause, or put away after too many attempts."""
+    def close(self) -> None:
+        """Forget what was to be sent again: its timers may have long to go."""
+        self._came_back.clear()
+        self._pausing.clear()
+
+    def _due(self, pause: int) -> None:
+        retries = self._pausing.pop(pause, None)
+        if retries is not None:
+            self._again(retries)
+
+    def take_back(self, lane: Lane, retry: Retry, outcome: Outcome) -> bool:
+        """Have a record sent again after a pause, or put away after too many attempts; gives False then."""
         rules = self._policy.redelivery
         retry.came_back(outcome, rules.releases_max)
         if self._dead_letters is not None and retry.failed >= rules.attempts_max:
@@ -85,10 +100,11 @@ class Undelivered:
                 Reason.MAX_ATTEMPTS, retry.tries, outcome.condition, annotations=retry.annotations
             )
             self._put_away(lane, retry, letter)
-            return
+            return False
         self._events.redelivered(lane.partition, retry.offset, outcome)
         lane.put_back(retry)
         self._came_back.setdefault(retry.tries, []).append((lane, retry))
+        return True
 
     def give_up(self, lane: Lane, retry: Retry, outcome: Outcome) -> None:
         """Deal with a record that the receiver does not want, however often it comes."""

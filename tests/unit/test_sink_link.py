@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -984,3 +986,129 @@ def test_a_consumer_that_cannot_go_on_ends_the_link_with_its_reason() -> None:
         "kafka-code": 30,
         "retriable": False,
     }
+
+
+# ---------------------------------------------------------------------- what is kept
+
+
+@pytest.mark.parametrize("ahead_records", [None, 1000], ids=["hold", "skip-ahead"])
+def test_records_that_wait_to_be_sent_again_count_towards_what_one_receiver_may_keep(
+    ahead_records: int | None,
+) -> None:
+    """Else a receiver that gives everything back could make the bridge hold all partitions in memory."""
+    kept_bytes = 100 + RECORD_BYTES
+    rig = SinkRig(
+        redelivering(replace(REDELIVERY, ahead_records=ahead_records)),
+        partitions=3,
+        limits=replace(LIMITS, unsettled_bytes=4 * kept_bytes),
+    )
+    for partition in range(3):
+        for _ in range(10):
+            rig.topic.append(partition, b"x" * 100)
+
+    seen = 0
+    for _ in range(5):
+        rig.flow(100)
+        rig.run()
+        given, seen = rig.peer.delivered[seen:], len(rig.peer.delivered)
+        rig.dispose((delivery, RELEASED) for delivery in given)
+    assert seen == 4, "four are kept, and so no other is sent"
+
+    # Those go out again, nonetheless, and make room for the others once they are accepted.
+    while len(rig.topic.committed) < 3 or min(rig.topic.committed.values()) < 10:
+        rig.timers.fire_all()
+        rig.flow(100)
+        rig.run()
+        given, seen = rig.peer.delivered[seen:], len(rig.peer.delivered)
+        assert given
+        rig.accept(*given)
+        rig.commit()
+    assert sorted({(each.partition, each.offset) for each in rig.peer.delivered}) == [
+        (partition, offset) for partition in range(3) for offset in range(10)
+    ]
+
+
+def test_what_is_taken_away_makes_room_again() -> None:
+    kept_bytes = 100 + RECORD_BYTES
+    rig = SinkRig(partitions=2, limits=replace(LIMITS, unsettled_bytes=2 * kept_bytes))
+    for partition in range(2):
+        for _ in range(2):
+            rig.topic.append(partition, b"x" * 100)
+    rig.flow(2)
+    rig.poll(partition=0)
+    rig.dispose((delivery, RELEASED) for delivery in list(rig.peer.delivered))
+    rig.flow(2)
+    rig.poll(partition=1)
+    assert len(rig.peer.delivered) == 2
+
+    rig.revoking(0)
+    rig.revoked(0)
+    rig.flow(2)
+
+    assert [(each.partition, each.offset) for each in rig.peer.delivered[2:]] == [(1, 0), (1, 1)]
+
+
+def test_a_revoke_waits_for_its_own_deliveries_whatever_is_sent_and_answered_beside() -> None:
+    rig = SinkRig(partitions=2, records=4)
+    rig.flow(4)
+    rig.poll(2, partition=0)
+    rig.poll(2, partition=1)
+    first, second, third, fourth = rig.peer.delivered
+
+    drained = rig.revoking(0)
+    rig.accept(third)
+    rig.flow(2)
+    rig.poll(2, partition=1)
+    rig.accept(second, fourth)
+    assert not drained
+    rig.accept(first)
+
+    assert drained == [True]
+    rig.revoked(0)
+    assert rig.topic.committed == {0: 2}
+
+
+class WatchedRecord(MemoryRecord):
+    """A record of which it can be told whether anybody holds it."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_a_link_that_has_ended_holds_no_record_for_a_pause_that_goes_on() -> None:
+    rig = SinkRig()
+    rig.topic.logs[0].append(WatchedRecord(0, 0, b"x"))
+    held = weakref.ref(rig.topic.logs[0][0])
+    rig.flow(1)
+    rig.run()
+    rig.dispose([(rig.peer.delivered[0], RELEASED)])
+    rig.topic.logs.clear()
+    assert held() is not None
+
+    rig.detach()
+    gc.collect()
+
+    assert len(rig.timers) == 1
+    assert held() is None
+    rig.timers.fire()
+
+
+def test_a_partition_that_goes_gives_its_place_in_the_buffer_to_the_others() -> None:
+    """At once: its receiver may be busy with what it has for long, and nothing else happens on the link."""
+    rig = SinkRig(
+        redelivering(replace(REDELIVERY, ahead_records=4)),
+        partitions=2,
+        limits=replace(LIMITS, buffer_records=10),
+        records=50,
+    )
+    rig.flow(10)
+    while rig.poll(partition=0):
+        rig.accept(*(each for each in rig.peer.unsettled if each.offset))
+        rig.flow(10)
+    assert offsets(rig.peer.delivered) == [0, 1, 2, 3], "the first is not answered, and no more may go ahead"
+    assert not rig.feed.wanted()
+
+    rig.revoking(0)
+    rig.revoked(0)
+    rig.run()
+
+    assert [each.offset for each in rig.peer.delivered if each.partition] == [0, 1, 2, 3]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bridge.sink.offsets import PartitionTracker
+from bridge.sink.offsets import ANSWERED_MIN, PartitionTracker
 
 
 def tracker_after(*offsets: int, done: tuple[int, ...] = ()) -> PartitionTracker:
@@ -53,6 +53,19 @@ def test_the_span_is_from_the_first_offset_without_an_answer_to_the_last_that_wa
     assert tracker_after(5, 6, 7, done=(6, 7)).span() == 3
     assert tracker_after(5, 900).span() == 896
     assert tracker_after(5, 6, done=(5, 6)).span() == 0
+
+
+def test_one_that_is_not_answered_for_long_holds_the_position_however_many_are_answered_since() -> None:
+    tracker = tracker_after(5, 6)
+    for offset in range(7, 7 + 4 * ANSWERED_MIN):
+        tracker.sent(offset)
+        tracker.done(offset)
+        assert tracker.position() == 5
+
+    tracker.done(5)
+    assert tracker.position() == 6
+    tracker.done(6)
+    assert tracker.position() == 7 + 4 * ANSWERED_MIN
 
 
 def test_what_is_committed_is_not_committed_again() -> None:
