@@ -342,6 +342,17 @@ class OutgoingLink(Link):
                 hot_path.settle(delivery)
         self.engine.changed()
 
+    def settle_as(self, deliveries: Sequence[CData], outcome: Outcome) -> None:
+        """Settle deliveries with an outcome of the bridge's own, and forget them.
+
+        For a peer that has not settled, whose own outcome does not hold; one that has is told nothing.
+        """
+        if self.ended:
+            return
+        for delivery in deliveries:
+            native.write_outcome(delivery, outcome, *self.engine.telling())
+        self.settle(deliveries)
+
     def drained(self) -> None:
         """Give unused credit back, as the peer asked (core 2.6.7); if not now, `batch_ended` is called."""
         if self.ended:

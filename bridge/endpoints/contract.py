@@ -10,6 +10,7 @@ from bridge.model import conditions
 from bridge.model.conditions import Condition
 
 if TYPE_CHECKING:
+    from bridge.amqp.contract import AnyLink
     from bridge.amqp.listener import Connection
     from bridge.kafka.asking import OffsetAsker
     from bridge.kafka.availability import KafkaAvailability
@@ -59,3 +60,9 @@ def refused_by_kafka(failure: Failure, topic: str) -> Condition:
             "topic": topic,
         },
     )
+
+
+def ended_for(link: AnyLink) -> dict[str, object]:
+    """Say at a link's end why it was the bridge that ended it; nothing if it was the peer."""
+    reason = link.reason
+    return {} if reason is None else {"condition": reason.name, "description": reason.description}

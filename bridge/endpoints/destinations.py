@@ -21,7 +21,7 @@ from bridge.source.ports import Destination
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bridge.addressing import SourceAddress
+    from bridge.addressing import SinkAddress, SourceAddress
     from bridge.config import Settings
     from bridge.config.routes import MappingName, Route, Routes
     from bridge.endpoints.contract import KafkaClients
@@ -82,14 +82,15 @@ class DestinationFinder:
     async def attach(
         self, address: SourceAddress, properties: Mapping[str, str | int | bool]
     ) -> Attachment | Condition | Failure:
-        """Find where a link's messages go. Raises AddressError for a route that makes no topic."""
+        """Find where a link's messages go.
+
+        Raises AddressError for a route that makes no topic, and for properties that name no one partition.
+        """
         route = self._routes.find(address.topic)
         profile = choose_mapping(route, properties, self._settings.mapping.default)
         if isinstance(profile, Condition):
             return profile
-        partition = _partition(address, properties)
-        if isinstance(partition, Condition):
-            return partition
+        partition = bound_partition(address, properties)
         refusal = reserved(route.topic, self._settings)
         if refusal is not None:
             return refusal
@@ -245,8 +246,13 @@ def missing_partition(topic: Topic, partition: int | None) -> Condition | None:
     )
 
 
-def _partition(address: SourceAddress, properties: Mapping[str, str | int | bool]) -> int | Condition | None:
-    """Find the partition that a link is bound to: by its address, or by a property of it."""
+def bound_partition(
+    address: SourceAddress | SinkAddress, properties: Mapping[str, str | int | bool]
+) -> int | None:
+    """Find the partition that a link is bound to: by its address, or by a property of it.
+
+    Raises AddressError for a property that is no number, or another one.
+    """
     found = address.partition
     for name in PARTITION_PROPERTIES:
         given = properties.get(name)
@@ -255,16 +261,14 @@ def _partition(address: SourceAddress, properties: Mapping[str, str | int | bool
         text = str(given)
         try:
             number = names.partition(text)
-        except AddressError:
-            return Condition(
-                conditions.INVALID_FIELD,
-                f"the link property {name} must be the number of a partition, it is {text[:20]!r}",
-            )
+        except AddressError as error:
+            raise names.invalid(
+                f"the link property {name} must be the number of a partition, it is {text[:20]!r}"
+            ) from error
         if found is not None and found != number:
-            return Condition(
-                conditions.INVALID_FIELD,
+            raise names.invalid(
                 f"the link property {name} names partition {number}, and its address or another property"
-                f" names {found}",
+                f" names {found}"
             )
         found = number
     return found

@@ -7,10 +7,12 @@ a group, but a partition that it names itself; or for nobody, from where it says
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from bridge import addressing
 from bridge.addressing import AddressError
+from bridge.endpoints.destinations import MAPPING_PROPERTY, PARTITION_PROPERTIES, bound_partition
 from bridge.filters import reading as filter_set
 from bridge.filters.starts import parse_start
 from bridge.kafka.contract import BEGINNING
@@ -38,6 +40,13 @@ if TYPE_CHECKING:
 
 START_PROPERTY: Final = "x-opt-bridge.start"
 MODE_PROPERTY: Final = "x-opt-bridge.mode"
+_OWN_PREFIX: Final = "x-opt-bridge."
+PROPERTIES: Final = (
+    START_PROPERTY,
+    MODE_PROPERTY,
+    MAPPING_PROPERTY,
+    *(name for name in PARTITION_PROPERTIES if name.startswith(_OWN_PREFIX)),
+)
 _MODES: Final = {"browse": True, "consume": False}
 
 NO_GROUP: Final = "amqp-kafka-bridge"
@@ -73,9 +82,10 @@ class Reading:
 
 def read(address: SinkAddress, request: AttachRequest, route: Route, settings: Settings) -> Reading:
     """Read what a receiver asks for. Raises AddressError, or FilterError."""
-    found = filter_set.read(request.filters, partition=address.partition)
+    _refuse_unknown(request.properties)
+    found = filter_set.read(request.filters, partition=bound_partition(address, request.properties))
     browses = request.browses or _mode(request.properties)
-    asked = found.start or _start(request.properties)
+    asked = _one(found.start, _start(request.properties))
     partition = found.partition
     # Event Hubs keeps no offsets for its groups: its clients say where to begin.
     group = None if browses or address.event_hubs else address.group
@@ -90,6 +100,27 @@ def read(address: SinkAddress, request: AttachRequest, route: Route, settings: S
         browses,
         found,
     )
+
+
+def _refuse_unknown(properties: Mapping[str, str | int | bool]) -> None:
+    """Refuse link properties of the bridge's own that it does not know: somebody relies on what they say."""
+    for name in properties:
+        if name.startswith(_OWN_PREFIX) and name not in PROPERTIES:
+            nearest = get_close_matches(name, PROPERTIES, n=1)
+            meant = f"did you mean {nearest[0]}?" if nearest else f"there are: {', '.join(PROPERTIES)}"
+            raise AddressError(
+                conditions.INVALID_FIELD, f"the link property {name[:60]!r} is none of the bridge's; {meant}"
+            )
+
+
+def _one(by_filter: Start | None, by_property: Start | None) -> Start | None:
+    """Choose between two ways to say where to begin, which must not contradict each other."""
+    if by_filter is not None and by_property is not None and by_filter != by_property:
+        raise AddressError(
+            conditions.INVALID_FIELD,
+            f"a filter and the link property {START_PROPERTY} say different places to begin at",
+        )
+    return by_filter or by_property
 
 
 def _mode(properties: Mapping[str, str | int | bool]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bridge.endpoints import dead_letters, guarding
-from bridge.endpoints.contract import now_ms, reference, refused_by_kafka
+from bridge.endpoints.contract import ended_for, now_ms, reference, refused_by_kafka
 from bridge.endpoints.receiving import policy_of
 from bridge.kafka import settings as kafka_settings
 from bridge.kafka import share_groups
@@ -126,6 +126,7 @@ class ShareEndpoints:
                 "late": machine.late_count,
                 "unrecorded": machine.unrecorded_count,
                 "damaged": to_message.damaged,
+                **ended_for(link),
             }
         )
         link.open(machine, durable=True)

@@ -13,6 +13,7 @@ from bridge.endpoints import dead_letters, guarding, information, receiving
 from bridge.endpoints.contract import (
     ROUTE_CHANGED,
     SHUTTING_DOWN,
+    ended_for,
     now_ms,
     reference,
     refused_by_kafka,
@@ -126,7 +127,12 @@ class SinkEndpoints:
         if self._stopping:
             return SHUTTING_DOWN
         if not link.ended:
-            self._open(asked, plan)
+            self._links[link] = asked.address.topic
+            try:
+                self._open(asked, plan)
+            except BaseException:
+                self._links.pop(link, None)
+                raise
         return None
 
     def reroute(self, routes: Routes) -> int:
@@ -224,7 +230,6 @@ class SinkEndpoints:
     # ------------------------------------------------------------------ opening
 
     def _open(self, asked: Asked, plan: Plan | SharePlan) -> None:
-        self._links[asked.link] = asked.address.topic
         on_end = partial(self._links.pop, asked.link, None)
         if isinstance(plan, SharePlan):
             _, stopped = self._shares.open(
@@ -284,6 +289,7 @@ class SinkEndpoints:
                 "late": machine.late_count,
                 "damaged": to_message.damaged,
                 "filtered": getattr(encode, "filtered", 0),
+                **ended_for(link),
             }
         )
         link.open(

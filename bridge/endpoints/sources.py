@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from bridge import addressing
 from bridge.config.routes import changed
-from bridge.endpoints.contract import ROUTE_CHANGED, SHUTTING_DOWN, reference
+from bridge.endpoints.contract import ROUTE_CHANGED, SHUTTING_DOWN, ended_for, reference
 from bridge.endpoints.deduplicating import DeduplicatingLinks
 from bridge.endpoints.destinations import Attachment, DestinationFinder
 from bridge.model.conditions import Condition
@@ -204,7 +204,4 @@ class SourceEndpoints:
 
 def _last_words(link: IncomingLink, own: DeduplicatingLink | None) -> dict[str, object]:
     """Say at a link's end what its machine does not know: why the bridge ended it, and duplicates."""
-    said: dict[str, object] = {} if own is None else own.counts()
-    if link.reason is not None:
-        said |= {"condition": link.reason.name, "description": link.reason.description}
-    return said
+    return {**({} if own is None else own.counts()), **ended_for(link)}

@@ -42,6 +42,7 @@ class OffsetAsker:
         except KafkaException as error:
             raise ValueError(f"librdkafka refuses the options: {error}") from error
         self._timeout_seconds = timeout_seconds
+        self._questions: set[asyncio.Future[list[TopicPartition]]] = set()
         self._places = asyncio.Semaphore(QUESTIONS_AT_A_TIME)
 
     async def ask(self, topic: str, partitions: Iterable[int], time_ms: int) -> dict[int, int] | Failure:
@@ -51,9 +52,12 @@ class OffsetAsker:
         that time the answer is END. Waits at most about the timeout, once it is its turn.
         """
         wanted = [TopicPartition(topic, partition, time_ms) for partition in partitions]
+        question = asyncio.ensure_future(self._asked(wanted))
+        self._questions.add(question)
+        question.add_done_callback(self._answered)
         try:
-            async with self._places:
-                answers = await questions.ask(partial(self._put, wanted))
+            # Who does not wait any more leaves the question its place, until its thread is through.
+            answers = await asyncio.shield(question)
         except (KafkaException, RuntimeError) as error:
             # RuntimeError: the machine has no thread to spare that could ask.
             return failures.classify_consumer_exception(error, topic)
@@ -61,6 +65,15 @@ class OffsetAsker:
             if answer.error is not None:
                 return failures.classify_consumer(answer.error, topic, answer.partition)
         return {answer.partition: answer.offset for answer in answers}
+
+    async def _asked(self, wanted: list[TopicPartition]) -> list[TopicPartition]:
+        async with self._places:
+            return await questions.ask(partial(self._put, wanted))
+
+    def _answered(self, question: asyncio.Future[list[TopicPartition]]) -> None:
+        self._questions.discard(question)
+        if not question.cancelled():
+            question.exception()  # perhaps nobody waits for it any more
 
     def poll(self) -> None:
         """Serve errors and logs."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class PendingCommits:
     """The offsets that wait to be committed, and the partitions that are assigned.
 
-    With `enabled` off nothing is ever committed. `add` is for the loop's thread; all else is for the
+    With `enabled` off nothing is ever committed. `add` is for both threads; all else is for the
     consumer's, but `partitions`, which anybody may read.
     """
 
@@ -55,6 +55,12 @@ class PendingCommits:
         with self._lock:
             for partition, wanted in offsets.items():
                 self._pending[partition] = max(wanted, self._pending.get(partition, wanted))
+
+    def begin(self, partition: int, offset: int) -> None:
+        """Want it committed that a partition, which is assigned, is read from here on."""
+        generation = self._generations.get(partition)
+        if generation is not None:
+            self.add({partition: (generation, offset)})
 
     def take(self, partitions: Iterable[int] | None = None) -> Offsets:
         """Take what is to be committed now, of these partitions or of all."""

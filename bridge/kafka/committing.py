@@ -63,6 +63,7 @@ class Committer:
         offsets = self.pending.take()
         if not offsets:
             return
+        failure: Failure | None = None
         for _attempt in range(COMMIT_ATTEMPTS_AT_END if self._stopping() else 1):
             failure = self._commit(consumer, offsets)
             if failure is None:
@@ -72,7 +73,9 @@ class Committer:
                 return
             if self._stopping():
                 time.sleep(COMMIT_RETRY_SECONDS)
-        self._not_before = time.monotonic() + COMMIT_AGAIN_SECONDS
+        # During a rebalance the group takes no commits, and takes them again as soon as it is over.
+        again_seconds = COMMIT_RETRY_SECONDS if _by_rebalance(failure) else COMMIT_AGAIN_SECONDS
+        self._not_before = time.monotonic() + again_seconds
         # For the next commit, or for the revoke that leaving the group brings.
         self.pending.add(offsets)
 
@@ -106,7 +109,7 @@ class Committer:
                 return True, after
             if not failure.retriable:
                 self._give_up(failure)
-            elif failure.kafka_error in _REBALANCE_ERRORS:
+            elif _by_rebalance(failure):
                 break
             else:
                 time.sleep(COMMIT_RETRY_SECONDS)
@@ -131,7 +134,7 @@ class Committer:
         return None
 
     def _failed(self, offsets: Offsets, failure: Failure) -> Failure:
-        if self._settings.assigned and failure.kafka_error in _REBALANCE_ERRORS:
+        if self._settings.assigned and _by_rebalance(failure):
             failure = replace(
                 failure,
                 description="the group has members that subscribe to topics; Kafka then takes no offsets"
@@ -139,6 +142,9 @@ class Committer:
                 condition=conditions.PRECONDITION_FAILED,
                 retriable=False,
             )
+        elif _by_rebalance(failure):
+            # Part of every rebalance, which is told of itself.
+            return failure
         told = {partition: offset for partition, (_, offset) in offsets.items()}
         self._teller.report(lambda log: log.commit_failed(told, failure))
         return failure
@@ -146,3 +152,8 @@ class Committer:
     def _give_up(self, failure: Failure) -> None:
         if not self._stopping():
             self._fail(failure)
+
+
+def _by_rebalance(failure: Failure | None) -> bool:
+    """Tell whether a commit was refused for a rebalance that is under way."""
+    return failure is not None and failure.kafka_error in _REBALANCE_ERRORS

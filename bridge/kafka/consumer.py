@@ -89,6 +89,10 @@ class ConsumerFeed:
         self._paused = False
         self._new_partitions = False
         """Partitions came that are not paused; those that were there before may be."""
+        self._held: frozenset[int] = frozenset()
+        """What the link wants nothing of, though it wants something."""
+        self._holding: frozenset[int] = frozenset()
+        """What is paused for that."""
         self._taken_away: set[int] = set()
         """Partitions that went while the current batch was read."""
         self._wanted_nothing_since = 0.0
@@ -128,6 +132,12 @@ class ConsumerFeed:
     def commit(self, offsets: Offsets) -> None:
         """Commit these offsets soon; those of an assignment that has ended are dropped."""
         self._pending.add(offsets)
+        self._wake.set()
+
+    def hold(self, partitions: frozenset[int]) -> None:
+        """Read nothing of these partitions until it is said again without them."""
+        self._held = partitions
+        self._ends.hold(partitions)
         self._wake.set()
 
     def find_end(self, token: int) -> None:
@@ -200,12 +210,16 @@ class ConsumerFeed:
             # librdkafka remembers that a partition was paused, also when it went away and came back.
             self._paused = self._new_partitions = False
             consumer.resume(consumer.assignment())
-        self._taken_away.clear()
+            self._holding = frozenset()
+        if self._held != self._holding:
+            self._hold(consumer)
         first = consumer.poll(POLL_SECONDS if self._quiet_polls < QUIET_POLLS else QUIET_POLL_SECONDS)
         if first is None:
             self._quiet_polls += 1
             return
         self._quiet_polls = 0
+        # What `poll` gives came after the rebalances that it took part in.
+        self._taken_away.clear()
         messages = [first]
         if room > 1:
             # `poll` waits for one, `consume` without a wait takes what else is there.
@@ -259,11 +273,22 @@ class ConsumerFeed:
         else:
             self._wake.wait(PAUSED_POLL_SECONDS)
             self._wake.clear()
-        self._taken_away.clear()
         message = consumer.poll(0)
+        self._taken_away.clear()
         if message is not None:
             # A record was fetched before the pause took hold: it is handed over beyond what was allowed.
             self._take(consumer, [message])
+
+    def _hold(self, consumer: Consumer) -> None:
+        """Pause what the link holds, and read on what it does not any more."""
+        topic, held = self._settings.topic, self._held
+        assigned = self._pending.partitions
+        changed = [(consumer.pause, held - self._holding), (consumer.resume, self._holding - held)]
+        for call, partitions in changed:
+            concerned = [TopicPartition(topic, number) for number in partitions & assigned]
+            if concerned:
+                call(concerned)
+        self._holding = held
 
     def _pause(self, consumer: Consumer) -> None:
         assignment = consumer.assignment()
@@ -297,6 +322,10 @@ class ConsumerFeed:
 
     def _place(self, consumer: Consumer) -> None:
         for reset in self._placer.place(consumer):
+            if reset.wanted < 0:
+                # What comes from here on is the group's, also if this member goes before it got any of it.
+                self._pending.begin(reset.partition, reset.to)
+                continue
             self._teller.report(partial(_report_reset, reset))
             if reset.to < reset.wanted:
                 # Not the records that the link knows: their numbers are given a second time.

@@ -43,6 +43,7 @@ class EndSearch:
         self._loop = asyncio.get_running_loop()
         self._partitions: frozenset[int] | None = None
         """What is assigned, None before the first assignment."""
+        self._held: frozenset[int] = frozenset()
         self._token: int | None = None
         self._ends: dict[int, int] | None = None
         self._question: asyncio.Task[None] | None = None
@@ -66,12 +67,18 @@ class EndSearch:
         if self.searching:
             self._put_question()
 
+    def hold(self, partitions: frozenset[int]) -> None:
+        """Take the partitions of which the link wants nothing: it does not wait for their ends."""
+        self._held = partitions
+        if self.searching:
+            self.check()
+
     def check(self) -> None:
         """Compare: the positions have changed."""
         partitions, ends, positions = self._partitions, self._ends, self._positions
         if partitions is None or ends is None:
             return
-        if all(positions.get(partition, 0) >= ends[partition] for partition in partitions):
+        if all(positions.get(partition, 0) >= ends[partition] for partition in partitions - self._held):
             self._end()
 
     def cancel(self) -> None:

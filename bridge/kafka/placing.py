@@ -41,7 +41,10 @@ _REFUSES: Final = "error"
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """A partition that is read on from `to`, since nothing is at the offset `wanted`."""
+    """A partition that is read on from `to`, since nothing is at the offset `wanted`.
+
+    `wanted` is -1 where its group had committed nothing: it begins there.
+    """
 
     partition: int
     wanted: int
@@ -106,7 +109,9 @@ class Placer:
         try:
             for partition, wanted in self._wanted.items():
                 if wanted < 0:
-                    places[partition] = self._start(partition)
+                    begin = places[partition] = self._start(partition)
+                    if begin >= 0:
+                        resets.append(Reset(partition, wanted, begin))
                 else:
                     to = places[partition] = self._nearest(consumer, partition)
                     resets.append(Reset(partition, wanted, to))

@@ -47,7 +47,7 @@ ADMIN_RECONNECT_MS: Final = 1000
 
 _LOGGER: Final = logging.getLogger("librdkafka")
 # What fails is told by error_cb as well, in a form that can be counted.
-_LOGGER.addFilter(lambda record: not record.getMessage().startswith("FAIL"))
+_LOGGER.addFilter(lambda record: not record.getMessage().startswith(("FAIL", "FATAL")))
 
 
 def _common(client: str, bootstrap_servers: str, on_error: ErrorSink) -> Options:

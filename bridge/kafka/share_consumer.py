@@ -22,16 +22,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bridge.kafka import failures
 from bridge.kafka.share_member import Member
+from bridge.model import conditions
+from bridge.model.failures import Failure, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bridge.kafka.share_contract import ShareFeedEvents, ShareFeedLog, ShareFeedSettings
     from bridge.kafka.share_member import Acknowledgements
-    from bridge.model.failures import Failure
 
 GROWTH: Final = 4
 """A consumer is replaced when there is so many times the credit that it was made for."""
+GONE: Final = Failure(
+    "_STATE",
+    -172,
+    "the consumer that had the record has left the share group",
+    conditions.INTERNAL_ERROR,
+    retriable=True,
+    stored=Stored.NO,
+)
 
 
 class ShareFeed:
@@ -48,6 +57,8 @@ class ShareFeed:
         self._alive = 0
         """Members whose threads have not ended."""
         self._wanted = 0
+        self._looking: tuple[int, Member] | None = None
+        """Who looks for the end, and for which token; whoever takes its place goes on."""
         self._spare: asyncio.TimerHandle | None = None
         self._leaving: asyncio.TimerHandle | None = None
         self._is_joining = True
@@ -77,6 +88,7 @@ class ShareFeed:
     def acknowledge(self, batch: int, answers: Acknowledgements, ticket: int) -> None:
         """Tell Kafka of records of a batch, soon."""
         if batch not in self._batches:  # its consumer is gone
+            self._loop.call_soon(self._not_told, ticket, answers)
             return
         member, lapsing = self._batches[batch]
         member.unanswered -= len(answers)
@@ -97,6 +109,7 @@ class ShareFeed:
         wait_seconds = self._settings.end_wait_seconds
         if self._is_joining:
             wait_seconds = max(wait_seconds, self._joined_at + self._settings.join_seconds - time.monotonic())
+        self._looking = token, idle[0]
         idle[0].find_end(token, wait_seconds)
 
     def stop(self) -> None:
@@ -118,6 +131,8 @@ class ShareFeed:
         """Hand a batch over."""
         number = next(self._numbers)
         self._is_joining = False
+        if self._looking is not None and self._looking[1] is member:
+            self._looking = None
         member.unanswered = len(records)
         member.want(wanted=False)  # it may have been told while this was under way
         timer = self._loop.call_later(max(0.0, lapses_at - time.monotonic()), self._lapse, number)
@@ -138,6 +153,8 @@ class ShareFeed:
 
     def found_nothing(self, token: int) -> None:
         """Hand over that nothing came for a while."""
+        if self._looking is not None and self._looking[0] == token:
+            self._looking = None
         self._call(lambda events: events.reached_end(token))
 
     def unreadable(self, partition: int, offset: int, failure: Failure) -> None:
@@ -157,9 +174,22 @@ class ShareFeed:
             if owner is member:
                 lapsing.cancel()
                 del self._batches[number]
+        for ticket, answers in member.take_untold():
+            self._not_told(ticket, answers)
         self._check_stopped()
 
     # ------------------------------------------------------------------ inside
+
+    def _not_told(self, ticket: int, answers: Acknowledgements) -> None:
+        """Hand over that Kafka was not told, and will not be."""
+        self.told([ticket], {record.partition(): GONE for record, _ in answers})
+
+    def _look_on(self) -> None:
+        """Have another member look for the end where the one has gone that did, if it still matters."""
+        if self._looking is not None and self._looking[1] not in self._members:
+            (token, _), self._looking = self._looking, None
+            if self._wanted > 0 and not self._stopping:
+                self.find_end(token)
 
     def _lapse(self, number: int) -> None:
         self._call(lambda events: events.lapsing(number))
@@ -184,6 +214,7 @@ class ShareFeed:
             if not self._members:
                 free.append(self._add(size))
         now = time.monotonic()
+        self._look_on()
         for member in free:
             member.idle_since = None if wanted > 0 else member.idle_since or now
             member.want(wanted=wanted > 0)

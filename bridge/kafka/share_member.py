@@ -27,6 +27,8 @@ WAIT_SECONDS: Final = 60.0
 """How long a thread sleeps that has nothing to do: it is woken when it has."""
 COMMIT_SECONDS: Final = 10.0
 FAILED_POLL_SECONDS: Final = 0.5
+OWING_SECONDS: Final = 1.0
+"""How long a thread that is to stop waits after its batch lapses: that is when all of it is given back."""
 
 Acknowledgements: TypeAlias = "Sequence[tuple[Any, int]]"
 """Records, and what Kafka is told of each."""
@@ -105,9 +107,16 @@ class Member:
         self._wake.set()
 
     def find_end(self, token: int, wait_seconds: float) -> None:
-        """Look whether anything comes in that time."""
-        self._end = token, time.monotonic() + wait_seconds
+        """Look whether anything comes in that time; nothing is told if it is to stop before."""
+        with self._lock:
+            self._end = token, time.monotonic() + wait_seconds
         self._wake.set()
+
+    def take_untold(self) -> list[tuple[int, Acknowledgements]]:
+        """Take what it has not told Kafka, and will not: it has stopped."""
+        with self._lock:
+            untold, self._acknowledgements = self._acknowledgements, []
+        return untold
 
     def stop(self) -> None:
         """Leave the group, once all records are acknowledged or their locks have lapsed."""
@@ -138,7 +147,7 @@ class Member:
             self._post(lambda: self._owner.member_stopped(self))
 
     def _is_owing(self) -> bool:
-        return self._open > 0 and time.monotonic() < self._lapses_at
+        return self._open > 0 and time.monotonic() < self._lapses_at + OWING_SECONDS
 
     def _step(self, consumer: ShareConsumer) -> None:
         self._wake.clear()
@@ -146,12 +155,13 @@ class Member:
         end = self._end
         if self._open == 0 and not self._stopping and (self._wanted or self._is_hunting or end is not None):
             self._poll(consumer)
+        elif self._stopping:
+            if self._open:
+                self._wake.wait(max(0.0, self._lapses_at + OWING_SECONDS - time.monotonic()))
         elif end is not None:
             self._found_nothing(end)
-        elif not self._stopping:
+        else:
             self._wake.wait(WAIT_SECONDS)
-        elif self._open:
-            self._wake.wait(max(0.0, self._lapses_at - time.monotonic()))
 
     def _poll(self, consumer: ShareConsumer) -> None:
         end = self._end
@@ -179,7 +189,8 @@ class Member:
                     message.partition() or 0, message.offset() or 0, failures.classify(error_of)
                 )
         if records:
-            self._end = None
+            with self._lock:
+                self._end = None
             self._wanted = False
             self._open = len(records)
             self._lapses_at = lapses_at = time.monotonic() + self._settings.hold_seconds
@@ -213,8 +224,9 @@ class Member:
     # ------------------------------------------------------------------ to the loop
 
     def _found_nothing(self, end: tuple[int, float]) -> None:
-        if self._end is end:
-            self._end = None
+        with self._lock:
+            if self._end is end:  # it may have been asked anew
+                self._end = None
         self._post(lambda: self._owner.found_nothing(end[0]))
 
     def _tell_unreadable(self, partition: int, offset: int, failure: Failure) -> None:

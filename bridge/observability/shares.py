@@ -66,7 +66,10 @@ def record_unreadable(connection: int, link: str, record: Mapping[str, object], 
 
 
 class ShareReporter(SinkReporter):
-    """Reports one share link and its consumers."""
+    """Reports one share link and its consumers.
+
+    `on_end` is called when the link is over; its end is reported a little later, when Kafka has answered.
+    """
 
     def __init__(
         self,
@@ -76,7 +79,8 @@ class ShareReporter(SinkReporter):
         loop: asyncio.AbstractEventLoop,
         on_end: Callable[[], object],
     ) -> None:
-        super().__init__(connection, link, topic, loop, on_end)
+        super().__init__(connection, link, topic, loop, lambda: None)
+        self._on_closed = on_end
         self._where = connection, link
         self._unrecorded: Burst[tuple[dict[str, object], str, Failure]] = Burst(
             loop,
@@ -106,6 +110,10 @@ class ShareReporter(SinkReporter):
     def unreadable(self, partition: int, offset: int, failure: Failure) -> None:
         """Report a record that librdkafka could not read."""
         record_unreadable(*self._where, self._record(partition, offset), failure)
+
+    def closed(self) -> None:
+        """Take notice that the link is over."""
+        self._on_closed()
 
     def ended(self, accepted: int, unanswered: int) -> None:
         """Report the link's end."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from bridge.sink.offsets import PartitionTracker
@@ -33,6 +34,7 @@ class Lane:
         "generation",
         "is_queued",
         "leaving",
+        "parked",
         "partition",
         "returned_bytes",
         "tracker",
@@ -45,6 +47,9 @@ class Lane:
         self.tracker = PartitionTracker()
         self.waiting: deque[ConsumedRecord] = deque()
         """Records that were not sent yet."""
+        self.parked = 0
+        """How many of them, the first ones, count as having left the link's buffer: they wait for a record
+        that is to be sent again, which is nothing that other partitions should wait for."""
         self.burying = 0
         """How many of its records are on their way to the dead-letter topic."""
         self.returned_bytes = 0
@@ -104,9 +109,16 @@ class Lane:
         """Tell whether there is anything to be sent now."""
         return self.has_due() or self.fresh() > 0
 
+    def park(self) -> list[ConsumedRecord]:
+        """Let what waits count as having left the buffer; gives what did not yet."""
+        newly = list(islice(self.waiting, self.parked, None))
+        self.parked = len(self.waiting)
+        return newly
+
     def forget(self) -> list[ConsumedRecord]:
-        """Drop all that waits; gives what was not sent yet."""
-        waiting = list(self.waiting)
+        """Drop all that waits; gives what was in the buffer yet."""
+        waiting = self.park()
+        self.parked = 0
         self.waiting.clear()
         self._retries.clear()
         self._pausing = 0

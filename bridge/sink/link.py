@@ -11,22 +11,27 @@ Order: records of a partition are sent in order, partitions take turns. `Lane` t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bridge.model.outcomes import DeliveryState, Outcome
 from bridge.sink import ending
 from bridge.sink.demand import Demand
 from bridge.sink.lane import Lane
 from bridge.sink.outbound import Outbound
-from bridge.sink.redelivery import RECORD_BYTES, Retry
+from bridge.sink.redelivery import Retry
 from bridge.sink.undelivered import Surroundings, Undelivered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bridge.model.conditions import Condition
     from bridge.model.failures import Failure
     from bridge.sink.policy import SinkPolicy
     from bridge.sink.ports import ConsumedRecord, Delivery, Encode, Feed, Offsets, SinkPort
+
+
+ENDING_SECONDS: Final = 5.0
+"""How long a link that cannot go on waits for the outcomes of what it has sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,13 @@ class SinkLink:
         self._demand = Demand(limits.buffer_records, exact=policy.sends_settled)
         self._lanes: dict[int, Lane] = {}
         self._undelivered = Undelivered(
-            policy, around, done=self._done, moved=self._moved, again=self._send_again, ends=port.detach
+            policy,
+            around,
+            done=self._done,
+            moved=self._moved,
+            again=self._send_again,
+            ends=port.detach,
+            stops=self._stop,
         )
         self._outbound = Outbound(
             port,
@@ -80,6 +91,10 @@ class SinkLink:
         self._drained: Callable[[], None] | None = None
         self._awaited: list[Delivery] = []
         """What was unanswered of the partitions that are being revoked when that began."""
+        self._held: frozenset[int] = frozenset()
+        """The partitions of which nothing more is to be read for now."""
+        self._ending: Condition | None = None
+        """What ends the link as soon as what was sent is answered."""
         self._end_token = 0
         self._asked_end = self._reached_end = False
         self.closed = False
@@ -98,6 +113,9 @@ class SinkLink:
         if self._settling:
             settling, self._settling = self._settling, []
             self._port.settle(settling)
+        if self._ending is not None and not self._outbound.unsettled:
+            self._end()
+            return
         self._undelivered.batch_ended()
         if self._answered >= self._limits.commit_count:
             self.commit()
@@ -111,8 +129,8 @@ class SinkLink:
         sent = outbound.unsettled.pop(delivery, None)
         if sent is None:
             return
-        lane, record, _ = sent
-        outbound.unsettled_bytes -= len(record) + RECORD_BYTES
+        lane, record, _, kept_bytes = sent
+        outbound.unsettled_bytes -= kept_bytes
         self._settling.append(delivery)
         if lane.tracker.done(record.offset() or 0):
             self._answered += 1
@@ -126,7 +144,7 @@ class SinkLink:
         if sent is None:
             return
         self._settling.append(delivery)
-        lane, record, retry = sent
+        lane, record, retry, _ = sent
         if lane.closed:
             self.late_count += 1
         elif self._policy.browses:
@@ -159,6 +177,7 @@ class SinkLink:
         """Take partitions."""
         for partition in partitions:
             self._lanes[partition] = Lane(partition, generation, self._policy.redelivery.ahead_records)
+        self._outbound.parks = len(self._lanes) > 1
 
     def consumed(self, records: Sequence[ConsumedRecord]) -> None:
         """Take a batch of records, in the order of their partitions."""
@@ -254,16 +273,25 @@ class SinkLink:
 
     def pump(self) -> None:
         """Send what waits, as far as credit and the room for bytes go."""
-        if self.closed:
+        if self.closed or self._ending is not None:
             return
         credit = self._outbound.send(self._port.credit(), self._unsettled_max_bytes)
         if credit > 0 and self._port.draining():
             credit = self._drain(credit)
         else:
             self._asked_end = self._reached_end = False
+        if self._outbound.parked or self._held:
+            self._hold()
         allowed = self._demand.update(credit)
         if allowed is not None:
             self._feed.allow(allowed)
+
+    def _hold(self) -> None:
+        """Have nothing more read of partitions that cannot send what they have."""
+        held = frozenset(lane.partition for lane in self._outbound.parked)
+        if held != self._held:
+            self._held = held
+            self._feed.hold(held)
 
     def _unsettled_max_bytes(self) -> int:
         return self._limits.unsettled_bytes - self._undelivered.bytes
@@ -312,6 +340,23 @@ class SinkLink:
         if not self._policy.sends_settled:
             self.late_count += 1
         return False
+
+    def _stop(self, condition: Condition) -> None:
+        """End the link when what was sent is answered, or has had time to be.
+
+        Else the receiver would get it again with each attach, and never come further.
+        """
+        self._outbound.stop()
+        if self._ending is None:
+            self._ending = condition
+            if self._outbound.unsettled:
+                self._around.later(ENDING_SECONDS, self._end)
+            else:
+                self._end()
+
+    def _end(self) -> None:
+        if not self.closed and self._ending is not None:
+            self._port.detach(self._ending)
 
     def _moved(self) -> None:
         """Go on after something has changed by itself."""

@@ -23,8 +23,9 @@ NO_LIMIT: Final = 1 << 62
 TURN_RECORDS: Final = 256
 """How many records of a partition are sent before another one has its turn."""
 
-Sent: TypeAlias = tuple["Lane", ConsumedRecord, Retry | None]
-"""A record that was sent: its partition, itself, and what became of earlier attempts."""
+Sent: TypeAlias = tuple["Lane", ConsumedRecord, Retry | None, int]
+"""A record that was sent: its partition, itself, what became of earlier attempts, and the bytes that it takes
+until it is answered. The engine keeps the message as long as the link keeps the record."""
 
 
 class Outbound:
@@ -61,6 +62,10 @@ class Outbound:
         self.unsettled_bytes = 0
         self.returned_bytes = 0
         """What the records of all lanes take that are to be sent again."""
+        self.parks = False
+        """There are several partitions: one that cannot send is not to be in the way of the others."""
+        self.parked: dict[Lane, None] = {}
+        """Lanes with records that count as having left the buffer."""
         self.closed = False
 
     @property
@@ -93,7 +98,7 @@ class Outbound:
         """Take out what was sent with a delivery; None where that is answered already."""
         sent = self.unsettled.pop(delivery, None)
         if sent is not None:
-            self.unsettled_bytes -= len(sent[1]) + RECORD_BYTES
+            self.unsettled_bytes -= sent[3]
         return sent
 
     def came_back(self, lane: Lane, record: ConsumedRecord) -> None:
@@ -103,21 +108,25 @@ class Outbound:
     def forget(self, lane: Lane) -> None:
         """Drop what was not sent yet of a lane."""
         self._keep(lane, -lane.returned_bytes)
-        dropped = lane.forget()
-        if dropped:
-            self._left(len(dropped), sum(map(len, dropped)))
+        self.parked.pop(lane, None)
+        self._leave(lane.forget())
         if lane.is_queued:
             self._queue.remove(lane)
             lane.is_queued = False
 
+    def stop(self) -> None:
+        """Send nothing more; what was sent may be answered yet."""
+        self.closed = True
+
     def close(self) -> None:
-        """Send nothing more."""
+        """Send nothing more, and forget what was sent."""
         self.closed = True
         # Revokes come after this, too, and take their lanes out of the queue.
         for lane in self._queue:
             lane.is_queued = False
         self._queue.clear()
         self._stalled.clear()
+        self.parked.clear()
         self.unsettled.clear()
 
     # ------------------------------------------------------------------ sending
@@ -153,6 +162,13 @@ class Outbound:
         lane.is_queued = False
         if lane.waiting:
             self._stalled[lane] = None
+            if self.parks and not lane.fresh():
+                self._leave(lane.park())
+                self.parked[lane] = None
+
+    def _leave(self, records: list[ConsumedRecord]) -> None:
+        if records:
+            self._left(len(records), sum(map(len, records)))
 
     def _room_bytes(self, unsettled_max_bytes: Callable[[], int]) -> int:
         """Tell how many bytes may be sent now.
@@ -196,8 +212,9 @@ class Outbound:
         encode, send, send_settled = self._encode, self._port.send, self._port.send_settled
         settles, largest = self._settles, self._largest
         partition, generation = lane.partition, lane.generation
+        parked, count_parked = 0, lane.parked
         size_bytes = taken = sent = 0
-        while taken < fresh and sent < count and room_bytes > 0:
+        while parked + taken < fresh and sent < count and room_bytes > 0:
             record = waiting.popleft()
             offset = record.offset() or 0
             payload = encode(
@@ -210,10 +227,12 @@ class Outbound:
                 0,
                 False,  # noqa: FBT003 - positional: the hot path
             )
-            taken += 1
             value_bytes = len(record)
-            size_bytes += value_bytes
-            kept_bytes = value_bytes + RECORD_BYTES
+            if parked < count_parked:
+                parked += 1
+            else:
+                taken += 1
+                size_bytes += value_bytes
             if not settles:
                 track(offset)
             length = len(payload)
@@ -222,16 +241,22 @@ class Outbound:
                 if self.closed:
                     break
                 continue
-            room_bytes -= length if settles or length > kept_bytes else kept_bytes
             sent += 1
             # A former generation's delivery of the same record may be unsettled still (core 2.6.12).
             tag = b"%d:%d:%d" % (partition, offset, generation)
             if settles:
                 send_settled(tag, payload)
+                room_bytes -= length
             else:
-                unsettled[send(tag, payload)] = lane, record, None
+                kept_bytes = value_bytes + length + RECORD_BYTES
+                unsettled[send(tag, payload)] = lane, record, None, kept_bytes
                 self.unsettled_bytes += kept_bytes
+                room_bytes -= kept_bytes
         self._left(taken, size_bytes)
+        if parked:
+            lane.parked -= parked
+            if not lane.parked:
+                self.parked.pop(lane, None)
         return sent
 
     def _not_sent(self, lane: Lane, record: ConsumedRecord, size_bytes: int) -> int:
@@ -264,6 +289,7 @@ class Outbound:
             self._too_large(lane, retry, len(payload), self._largest)
             return False
         tag = b"%d:%d:%d" % (lane.partition, retry.offset, lane.generation)
-        self.unsettled[self._port.send(tag, payload)] = lane, record, retry
-        self.unsettled_bytes += len(record) + RECORD_BYTES
+        kept_bytes = len(record) + len(payload) + RECORD_BYTES
+        self.unsettled[self._port.send(tag, payload)] = lane, record, retry, kept_bytes
+        self.unsettled_bytes += kept_bytes
         return True

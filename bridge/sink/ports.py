@@ -90,6 +90,9 @@ class Feed(Protocol):
     def commit(self, offsets: Offsets) -> None:
         """Commit these offsets, soon; those of a generation that has ended are dropped."""
 
+    def hold(self, partitions: frozenset[int]) -> None:
+        """Read nothing of these partitions until it is said again without them."""
+
     def find_end(self, token: int) -> None:
         """Ask to be told, with `reached_end`, when all is handed over that is in the partitions now.
 

@@ -10,8 +10,9 @@ answered when the feed says that its lock lapses soon goes back to the group, se
 gets a record while its receiver may still accept it, unless the receiver was too slow.
 
 A delivery is settled when Kafka has recorded what became of its record (AMQP 1.0 core, 2.6.12), one whose
-record goes back to the group at once. Order is Kafka's choice; records that Kafka gives for the last time
-are sent first.
+record goes back to the group at once. Where the receiver's outcome does not hold, since it came too late or
+Kafka did not record it, the bridge settles with an outcome of its own: released. Order is Kafka's choice;
+records that Kafka gives for the last time are sent first.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bridge.model.outcomes import ACCEPTED, DeliveryState, Outcome
+from bridge.model.outcomes import ACCEPTED, RELEASED, DeliveryState, Outcome
 from bridge.sink import ending
+from bridge.sink.share_answers import ShareAnswers
 from bridge.sink.share_fates import ShareFates
 from bridge.sink.share_ports import Acknowledgement, Held, State
 
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
 
     from bridge.model.failures import Failure
     from bridge.sink.policy import SinkPolicy
-    from bridge.sink.ports import Delivery, Encode, SinkPort
-    from bridge.sink.share_ports import ShareEvents, ShareFeed, ShareRecord
+    from bridge.sink.ports import Delivery, Encode
+    from bridge.sink.share_ports import ShareEvents, ShareFeed, SharePort, ShareRecord
     from bridge.sink.undelivered import Surroundings
 
 NO_LIMIT: Final = 1 << 62
 LATE_DELIVERIES_MAX: Final = 1000
-"""How many deliveries are remembered whose records were given back; the oldest are settled beyond that."""
+"""How many deliveries are remembered whose records were given back; the oldest are released beyond that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +53,12 @@ class ShareLimits:
     message_max_bytes: int = 0
 
 
-class _Batch:
-    """The records that the feed handed over at once, and how many Kafka was not told of yet."""
-
-    __slots__ = ("held", "left")
-
-    def __init__(self, held: list[Held]) -> None:
-        self.held = held
-        self.left = len(held)
-
-
 class ShareLink:
     """The state machine of one attached receiver of a share group."""
 
     def __init__(
         self,
-        port: SinkPort,
+        port: SharePort,
         policy: SinkPolicy,
         limits: ShareLimits,
         around: Surroundings,
@@ -83,32 +75,37 @@ class ShareLink:
         self._events = events
         self._feed = feed
         self._encode = encode
-        self._fates = ShareFates(policy, around, answer=self._answer, moved=self._moved, ends=port.detach)
-        self._batches: dict[int, _Batch] = {}
+        self._answers = answers = ShareAnswers(feed, events)
+        self._answer = answers.answer
+        self._fates = ShareFates(policy, around, answer=answers.answer, moved=self._moved, ends=port.detach)
         self._waiting: deque[Held] = deque()
         self._unsettled: dict[Delivery, Held] = {}
         self._late: dict[Delivery, Held] = {}
         """Deliveries that the receiver has not answered yet, and whose records were given back."""
         self._settling: list[Delivery] = []
-        self._answers: dict[int, list[tuple[Held, Acknowledgement]]] = {}
-        """What the feed is to be told with the end of the current batch of events."""
-        self._confirming: dict[int, list[tuple[Held, Acknowledgement]]] = {}
-        """What Kafka was told and has not confirmed, by ticket."""
-        self._ticket = 0
+        self._releasing: list[Delivery] = []
+        """Deliveries that are to be settled, and of these whose receivers' outcomes do not hold."""
         self._clearing = 0
         """Records that Kafka is told are accepted, and that are then sent settled."""
         self._cleared: deque[Held] = deque()
         self._serial = 0
         self._end_token = 0
         self._asked_end = self._reached_end = False
-        self._feed_stopped = False
+        self._feed_stopped = self._is_reported = False
+        self._unanswered = 0
+        """How many records had no outcome when the link ended."""
         self.closed = False
         self.accepted_count = 0
+        """Records that were accepted, and recorded so."""
         self.lapsed_count = 0
         """Records that were sent and not answered in time."""
         self.late_count = 0
-        """Outcomes that came after that; below, answers that Kafka did not take."""
-        self.unrecorded_count = 0
+        """Outcomes that came after that."""
+
+    @property
+    def unrecorded_count(self) -> int:
+        """Count the answers that Kafka did not take."""
+        return self._answers.unrecorded_count
 
     # ------------------------------------------------------------------ from the engine
 
@@ -118,9 +115,7 @@ class ShareLink:
 
     def batch_ended(self) -> None:
         """Tell Kafka what was answered, and send what credit and room allow."""
-        if self._settling:
-            settling, self._settling = self._settling, []
-            self._port.settle(settling)
+        self._settle()
         self._fates.batch_ended()
         self.pump()
 
@@ -130,6 +125,7 @@ class ShareLink:
         if held is None:
             self._answered_late(delivery, ACCEPTED)
         else:
+            held.is_accepted = True
             self._answer(held, Acknowledgement.ACCEPT)
 
     def disposed(self, delivery: Delivery, outcome: Outcome) -> None:
@@ -147,23 +143,23 @@ class ShareLink:
                 held.delivery = None
 
     def close(self) -> None:
-        """End the link: all that is unanswered goes back to the group."""
+        """End the link: all that is unanswered goes back to the group.
+
+        The end is reported when Kafka has said what it recorded.
+        """
         if self.closed:
             return
         self.closed = self._fates.closed = True
-        unanswered = len(self._unsettled) + self._fates.burying + self._clearing + len(self._cleared)
+        self._unanswered = len(self._unsettled) + self._fates.burying + self._clearing + len(self._cleared)
         self._waiting.clear()
         self._unsettled.clear()
         self._late.clear()
         self._cleared.clear()
-        for batch in self._batches.values():
-            for held in batch.held:
-                held.delivery = None
-                if held.state is not State.BURYING:  # what is on its way there arrives
-                    self._fates.give_back(held)
-        self._flush()
-        self._events.ended(self.accepted_count, unanswered)
-        self._stop_feed()
+        for held in self._answers.held():
+            if held.state is not State.BURYING:  # what is on its way there arrives
+                self._fates.give_back(held)
+        self._events.closed()
+        self._finish()
 
     # ------------------------------------------------------------------ from the feed
 
@@ -172,12 +168,11 @@ class ShareLink:
         attempts_max = self._attempts_max
         batch = [Held(record, number, attempts_max) for record in records]
         batch.sort(key=lambda held: -held.attempts)
-        self._batches[number] = _Batch(batch)
+        self._answers.took(number, batch)
         if self.closed:
             for held in batch:
                 self._fates.give_back(held)
-            self._flush()
-            self._stop_feed()
+            self._finish()
             return
         self._asked_end = self._reached_end = False
         self._waiting.extend(batch)
@@ -185,26 +180,20 @@ class ShareLink:
 
     def acknowledged(self, ticket: int, failures: Mapping[int, Failure]) -> None:
         """Take Kafka's answer to what it was told; `failures` are those of partitions."""
-        settling: list[Delivery] = []
-        for held, acknowledgement in self._confirming.pop(ticket, ()):
-            failure = failures.get(held.partition)
-            accepts = acknowledgement is Acknowledgement.ACCEPT
-            if failure is not None:
-                self.unrecorded_count += 1
-                self._events.unrecorded(held.partition, held.offset, acknowledgement.name.lower(), failure)
-            elif accepts and held.delivery is not None:
+        for held, acknowledgement, is_recorded in self._answers.confirmed(ticket, failures):
+            if is_recorded and held.is_accepted:
                 self.accepted_count += 1
             if held.delivery is not None:
-                settling.append(held.delivery)
+                (self._settling if is_recorded else self._releasing).append(held.delivery)
                 held.delivery = None
-            if self._settles and accepts:
+            if self._settles and acknowledgement is Acknowledgement.ACCEPT:
                 self._clearing -= 1
-                if failure is None and not self.closed:
+                if is_recorded and not self.closed:
                     self._cleared.append(held)
         if self.closed:
+            self._finish()
             return
-        if settling:
-            self._port.settle(settling)
+        self._settle()
         if self._settles:
             self.pump()
 
@@ -221,10 +210,10 @@ class ShareLink:
 
     def lapsing(self, number: int) -> None:
         """Give back what is unanswered of a batch: its lock lapses soon."""
-        batch = self._batches.get(number)
-        if batch is None:
+        batch = self._answers.batch(number)
+        if not batch:
             return
-        for held in batch.held:
+        for held in batch:
             if held.state is State.SENT and held.delivery is not None:
                 del self._unsettled[held.delivery]
                 self._late[held.delivery] = held
@@ -236,7 +225,7 @@ class ShareLink:
         while len(self._late) > LATE_DELIVERIES_MAX:
             oldest = next(iter(self._late))
             del self._late[oldest]
-            self._settling.append(oldest)
+            self._releasing.append(oldest)
         self._moved()
 
     def reached_end(self, token: int) -> None:
@@ -262,7 +251,7 @@ class ShareLink:
             return
         if self._settles:
             self._clear(credit)
-        self._flush()
+        self._answers.flush()
         in_hand = len(self._waiting) + self._clearing + len(self._cleared)
         self._feed.want(max(0, credit - in_hand))
         if credit > 0 and not in_hand and self._port.draining():
@@ -353,40 +342,33 @@ class ShareLink:
 
     # ------------------------------------------------------------------ inside
 
-    def _answer(self, held: Held, acknowledgement: Acknowledgement) -> None:
-        """Let Kafka be told what became of a record, once."""
-        if held.state is not State.ANSWERED:
-            held.state = State.ANSWERED
-            self._answers.setdefault(held.batch, []).append((held, acknowledgement))
-
-    def _flush(self) -> None:
-        """Tell the feed what was answered."""
-        if not self._answers:
-            return
-        answers, self._answers = self._answers, {}
-        for number, answered in answers.items():
-            self._ticket += 1
-            self._confirming[self._ticket] = answered
-            batch = self._batches[number]
-            batch.left -= len(answered)
-            if not batch.left:
-                del self._batches[number]
-            told = [(held.record, acknowledgement) for held, acknowledgement in answered]
-            self._feed.acknowledge(number, told, self._ticket)
+    def _settle(self) -> None:
+        """Settle what is over."""
+        if self._settling:
+            settling, self._settling = self._settling, []
+            self._port.settle(settling)
+        if self._releasing:
+            releasing, self._releasing = self._releasing, []
+            self._port.settle_as(releasing, RELEASED)
 
     def _moved(self) -> None:
         """Go on after something has changed by itself."""
         if self.closed:
-            self._flush()
-            self._stop_feed()
+            self._finish()
         else:
             self.batch_ended()
 
-    def _stop_feed(self) -> None:
-        """Leave the group, once nothing is on its way to the dead-letter topic."""
-        if not self._feed_stopped and not self._fates.burying:
+    def _finish(self) -> None:
+        """Leave the group once nothing is on its way to the dead-letter topic, and report the end."""
+        self._answers.flush()
+        if self._fates.burying:
+            return
+        if not self._feed_stopped:
             self._feed_stopped = True
             self._feed.stop()
+        if self._answers.is_over and not self._is_reported:
+            self._is_reported = True
+            self._events.ended(self.accepted_count, self._unanswered)
 
     def _forget_waiting(self) -> None:
         """Drop what was given back of what waited for credit."""

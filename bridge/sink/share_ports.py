@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from bridge.sink.ports import ConsumedRecord, SinkEvents
+from bridge.sink.ports import ConsumedRecord, SinkEvents, SinkPort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from bridge.model.failures import Failure
     from bridge.model.outcomes import Outcome
     from bridge.sink.ports import Delivery
+
+
+class SharePort(SinkPort, Protocol):
+    """What a share link asks of the engine."""
+
+    def settle_as(self, deliveries: Sequence[Delivery], outcome: Outcome) -> None:
+        """Settle deliveries with an outcome of the sending end's own, and forget them."""
 
 
 class Acknowledgement(IntEnum):
@@ -52,7 +59,11 @@ class ShareFeed(Protocol):
         """Say for how many more records there is credit. A hint, not a bound: batches are Kafka's."""
 
     def acknowledge(self, batch: int, answers: Sequence[Answer], ticket: int) -> None:
-        """Tell Kafka of records of a batch; `acknowledged` is called with the ticket once it has answered."""
+        """Tell Kafka of records of a batch.
+
+        `acknowledged` is called with the ticket, once and later: when Kafka has answered, or when it is sure
+        that it will not.
+        """
 
     def find_end(self, token: int) -> None:
         """Ask to be told, with `reached_end`, that nothing was there for a while.
@@ -77,6 +88,9 @@ class ShareEvents(SinkEvents, Protocol):
     def answered_late(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Report an outcome that came after its record was given back; it changes nothing."""
 
+    def closed(self) -> None:
+        """Take notice that the link is over; `ended` follows when Kafka has answered all that it was told."""
+
 
 class State(Enum):
     """Where a record is that Kafka has given to the link.
@@ -96,10 +110,20 @@ class Held:
     """A record that Kafka has given to the link.
 
     `attempts` is how often it was given to anybody. With `is_last` Kafka gives it to nobody again: released,
-    it would be gone without a trace.
+    it would be gone without a trace. `is_accepted` is the receiver's word, not Kafka's.
     """
 
-    __slots__ = ("attempts", "batch", "delivery", "is_last", "offset", "partition", "record", "state")
+    __slots__ = (
+        "attempts",
+        "batch",
+        "delivery",
+        "is_accepted",
+        "is_last",
+        "offset",
+        "partition",
+        "record",
+        "state",
+    )
 
     def __init__(self, record: ShareRecord, batch: int, attempts_max: int) -> None:
         self.record = record
@@ -109,5 +133,6 @@ class Held:
         self.attempts = record.delivery_count() or 1
         self.is_last = self.attempts >= attempts_max
         self.state = State.WAITING
+        self.is_accepted = False
         self.delivery: Delivery | None = None
         """While the receiver has it, and until it is settled."""

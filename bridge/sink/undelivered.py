@@ -53,6 +53,7 @@ class Undelivered:
         moved: Callable[[], None],
         again: Callable[[list[tuple[Lane, Retry]]], None],
         ends: Callable[[Condition], None],
+        stops: Callable[[Condition], None],
     ) -> None:
         self._policy = policy
         self._around = around
@@ -63,6 +64,7 @@ class Undelivered:
         self._moved = moved
         self._again = again
         self._ends = ends
+        self._stops = stops
         self._came_back: dict[int, list[tuple[Lane, Retry]]] = {}
         """Records that came back in the current batch of events, by how often they did."""
         self._pausing: dict[int, list[tuple[Lane, Retry]]] = {}
@@ -133,7 +135,9 @@ class Undelivered:
             # It is committed already.
             self._events.skipped(lane.partition, retry.offset, Outcome(DeliveryState.REJECTED, condition))
         else:
-            self._ends(ending.too_large_to_go_on(condition, lane.partition, retry.offset, self._around.about))
+            self._stops(
+                ending.too_large_to_go_on(condition, lane.partition, retry.offset, self._around.about)
+            )
 
     # ------------------------------------------------------------------ dead letters
 

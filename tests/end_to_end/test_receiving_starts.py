@@ -103,7 +103,8 @@ ASKED: Final[dict[str, Asked]] = {
     "an age": Asked(YOUNG, {START: "10m"}),
     "an offset": Asked(7, {START: 7}),
     "a property": Asked(YOUNG, properties={START: "10m"}),
-    "a filter before a property": Asked(7, {START: 7}, {START: "10m"}),
+    "a filter and a property that say the same": Asked(YOUNG, {START: "10m"}, {START: "10m"}),
+    "a property for the partition": Asked(7, {START: 7}, {"x-opt-bridge.partition": "0"}, address="TOPIC"),
     "a filter for the partition": Asked(7, {"x-opt-bridge.partition": "0", START: 7}, address="TOPIC"),
     "event hubs, nothing": Asked(EARLIEST, address=HUB),
     "event hubs, the first": Asked(EARLIEST, position("x-opt-offset > '-1'"), address=HUB),
@@ -228,6 +229,9 @@ def test_an_offset_that_is_not_there_is_refused_with_those_that_are(
 
 
 MALFORMED: Final[dict[str, tuple[str, dict[str, object], dict[str, object]]]] = {
+    "an unknown property": ("TOPIC/group.id/g", {}, {"x-opt-bridge.strat": "10m"}),
+    "a property against a filter": ("TOPIC/group.id/g", {START: "earliest"}, {START: "latest"}),
+    "a property for no partition": ("TOPIC", {}, {"x-opt-bridge.partition": "first"}),
     "a partition that is no number": (READER, {PARTITION: "0"}, {}),
     "a negative partition": ("TOPIC", {PARTITION: -1}, {}),
     "a partition that is not there": ("TOPIC", {PARTITION: 2}, {}),

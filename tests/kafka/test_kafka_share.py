@@ -22,9 +22,10 @@ from support.share_rig import REJECTED, ShareLog, ShareReceiver, encode
 from bridge.devkafka import DevKafka, DevKafkaError
 from bridge.devkafka.java import find_java
 from bridge.kafka import settings, share_groups
-from bridge.kafka.share_consumer import ShareFeed
+from bridge.kafka.share_consumer import GROWTH, ShareFeed
 from bridge.kafka.share_contract import ShareFeedSettings
 from bridge.kafka.share_groups import ShareGroup
+from bridge.kafka.share_member import OWING_SECONDS
 from bridge.model import conditions
 from bridge.model.failures import Failure, Stored
 from bridge.model.links import SenderSettleMode
@@ -305,6 +306,7 @@ def test_detaching_keeps_what_was_accepted_and_gives_the_rest_back(quick_kafka: 
         await until(lambda: len(first.peer.delivered) == 3)
         first.accept(first.peer.delivered[:2])
         await first.detach()
+        assert first.log.ends == [(2, 1)], "what Kafka recorded after the detach counts"
         second = Attached(quick_kafka, topic, group, found)
         second.flow(4)
         await until(lambda: len(second.peer.delivered) == 2)
@@ -375,6 +377,46 @@ def test_a_link_without_credit_leaves_the_group_to_others(quick_kafka: RealKafka
         idle.accept(idle.fresh())
         await idle.detach()
         await other.detach()
+
+    asyncio.run(run())
+
+
+def test_a_drain_is_answered_when_the_credit_outgrows_the_consumer_that_looks_for_the_end(
+    quick_kafka: RealKafka,
+) -> None:
+    topic, group = quick_kafka.create_topic(), group_name()
+
+    async def run() -> None:
+        found = await open_group(quick_kafka, group)
+        attached = Attached(quick_kafka, topic, group, found)
+        attached.flow(1, drain=True)
+        await asyncio.sleep(0)
+        attached.flow(GROWTH, drain=True)
+        await until(lambda: attached.peer.returned == GROWTH)
+        await attached.detach()
+
+    asyncio.run(run())
+
+
+def test_what_a_consumer_that_has_left_would_have_told_is_not_recorded(quick_kafka: RealKafka) -> None:
+    topic, group = quick_kafka.create_topic(), group_name()
+    quick_kafka.produce(topic, [b"x"])
+
+    async def run() -> None:
+        found = await open_group(quick_kafka, group)
+        attached = Attached(quick_kafka, topic, group, found)
+        attached.flow(1)
+        await until(lambda: bool(attached.peer.delivered))
+        [(member, _)] = attached.feed._batches.values()  # noqa: SLF001 - its thread ends by itself at defects alone
+        member._lapses_at = -OWING_SECONDS  # noqa: SLF001 - as above
+        member.stop()
+        member._thread.join()  # noqa: SLF001 - as above
+        attached.accept(attached.fresh())
+        await until(lambda: bool(attached.peer.settled))
+        assert attached.peer.overruled == {attached.peer.delivered[0]: RELEASED}
+        assert attached.log.unrecords == [(0, "accept")]
+        await attached.detach()
+        assert attached.log.ends == [(0, 0)]
 
     asyncio.run(run())
 

@@ -52,6 +52,7 @@ OUTCOMES: Final = (
     *(REJECTED, REJECTED_WITH_REASON, UNDELIVERABLE_HERE, ACCEPTED, ACCEPTED, ACCEPTED),
     *(RELEASED, MODIFIED_FAILED, MODIFIED_FAILED, SETTLED_WITHOUT_STATE, *MODIFIED_ANNOTATED),
 )
+COME_BACK: Final = (RELEASED, RELEASED, SETTLED_WITHOUT_STATE, MODIFIED_FAILED, *MODIFIED_ANNOTATED)
 PLENTY: Final = 100_000
 
 values = st.one_of(st.integers(0, 30).map(lambda size: b"x" * size), st.just(EXPIRED))
@@ -67,7 +68,7 @@ limits_of_links = st.builds(
     SinkLimits,
     buffer_records=st.integers(1, 8),
     commit_count=st.sampled_from([1, 3, NO_LIMIT]),
-    unsettled_bytes=st.sampled_from([1, 3_000, NO_LIMIT, NO_LIMIT]),
+    unsettled_bytes=st.sampled_from([NO_LIMIT, NO_LIMIT, NO_LIMIT, 3_000, 1]),
     message_max_bytes=st.sampled_from([0, 0, 30]),
 )
 
@@ -86,7 +87,9 @@ class SinkLinkMachine(RuleBasedStateMachine):
         rejected=st.sampled_from(["skip", "skip", "detach"]),
         buries=st.booleans(),
         partitions=st.integers(1, 3),
-        sizes=st.tuples(st.sampled_from([1, 20, 60, NO_LIMIT]), st.sampled_from([1, 40, NO_LIMIT])),
+        sizes=st.tuples(
+            st.sampled_from([NO_LIMIT, NO_LIMIT, 60, 20, 1]), st.sampled_from([NO_LIMIT, NO_LIMIT, 40, 1])
+        ),
         records=st.integers(0, 8),
         credit=st.integers(0, 12),
     )
@@ -146,6 +149,22 @@ class SinkLinkMachine(RuleBasedStateMachine):
         chosen = data.draw(st.lists(st.sampled_from(candidates), min_size=1, max_size=8, unique=True))
         self.rig.dispose(self.model.noting(zip(chosen, outcomes, strict=False)))
 
+    @precondition(lambda self: self.attached() and self.model.unanswered)
+    @rule(data=st.data(), outcomes=st.lists(st.sampled_from(COME_BACK), min_size=1, max_size=5))
+    def fail_again_and_again(self, data: st.DataObject, outcomes: list[Outcome]) -> None:
+        """Do not accept a record, however often it comes."""
+        delivery = data.draw(st.sampled_from(list(self.model.unanswered)))
+        for outcome in outcomes:
+            if delivery not in self.model.unanswered:
+                return
+            self.rig.dispose(self.model.noting([(delivery, outcome)]))
+            if self.stable():
+                self.flow(self.peer.link_credit + 2, drain=False)
+                self.poll(2)
+            if self.rig.timers:
+                self.time_goes_on()
+            delivery = self.peer.delivered[-1]
+
     @precondition(attached)
     @rule()
     def socket_writes(self) -> None:
@@ -197,7 +216,7 @@ class SinkLinkMachine(RuleBasedStateMachine):
             return
         self.model.end_told = True
         self.rig.link.reached_end(token)
-        if self.attached() and self.peer.drain:
+        if self.attached() and self.peer.drain and not self.model.may_have_stopped:
             assert self.peer.link_credit == 0 or self.peer.blocked, "it is used, or goes back at once"
 
     @precondition(stable)
@@ -234,10 +253,10 @@ class SinkLinkMachine(RuleBasedStateMachine):
     def end_revoke(self) -> None:
         """End the wait, whether everything was answered or not."""
         leaving, self.model.leaving = self.model.leaving, set()
+        self.model.gave(leaving)
         self.rig.revoked(*leaving)
         for partition in leaving:
             self.model.assert_committed(partition)
-        self.model.gave(leaving)
 
     @precondition(lambda self: self.stable() and self.model.owned)
     @rule(data=st.data(), count=st.integers(0, 3))
@@ -246,10 +265,10 @@ class SinkLinkMachine(RuleBasedStateMachine):
         partition = data.draw(st.sampled_from(sorted(self.model.owned)))
         self.work_elsewhere(partition, count)
         committed = self.topic.committed.get(partition)
+        self.model.gave({partition})
         self.rig.lost(partition)
         self.rig.confirm()
         assert self.topic.committed.get(partition) == committed, "it is not the link's to commit"
-        self.model.gave({partition})
 
     @precondition(lambda self: self.attached() and set(self.partitions) - self.model.owned)
     @rule(data=st.data(), count=st.integers(0, 3))
@@ -273,6 +292,15 @@ class SinkLinkMachine(RuleBasedStateMachine):
     def nothing_is_committed_over_a_record_without_an_answer(self) -> None:
         for partition in self.partitions:
             assert self.topic.committed.get(partition, 0) <= self.model.first_open(partition)
+
+    @invariant()
+    def pauses_end_when_they_have_to(self) -> None:
+        due = {*self.model.given_back.values(), *(due for _, due in self.model.letters_again.values())}
+        now = self.rig.timers.now
+        if self.attached():
+            assert {moment for moment in due if moment > now} <= {
+                now + rest for rest in self.rig.timers.pauses()
+            }
 
     @invariant()
     def what_has_its_outcome_is_settled(self) -> None:
@@ -300,8 +328,15 @@ class SinkLinkMachine(RuleBasedStateMachine):
     def no_more_waits_than_was_bounded(self) -> None:
         feed, waiting = self.feed, self.model.waiting()
         ahead = min(self.credit_max, self.limits.buffer_records)
-        assert len(waiting) + max(0, feed.allowed - feed.handed) <= 2 * ahead
-        assert sum(map(len, waiting)) <= feed.handed_bytes - feed.taken_bytes
+        for partition in feed.held:
+            # What waits for a record that is to be sent again is in nobody's way: once for each partition.
+            assert sum(record.number == partition for record in waiting) <= 2 * ahead
+        if self.attached():
+            stopped_at = self.model.too_large()
+            waiting = [each for each in waiting if each.number not in feed.held]
+            waiting = [each for each in waiting if (each.number, each.position) not in stopped_at]
+            assert len(waiting) + max(0, feed.allowed - feed.handed) <= 2 * ahead
+            assert sum(map(len, waiting)) <= feed.handed_bytes - feed.taken_bytes
 
     # ------------------------------------------------------------------ how it ends
 

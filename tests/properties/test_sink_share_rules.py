@@ -64,56 +64,63 @@ class ShareLinkRules(RuleBasedStateMachine):
             with_dead_letters=with_dead_letters,
         )
         self.answered: set[ShareDelivery] = set()
+        self.accepting: set[ShareDelivery] = set()
+        """Deliveries that the receiver said it accepts."""
         self.recorded_at: dict[int, int] = {}
         """By record, how many deliveries there were when Kafka recorded that it is accepted."""
         self.unreliable: set[int] = set()
         """Records of which Kafka did not take the answer: nothing more is promised of them."""
         self.earlier: list[ShareDelivery] = []
+        self.ended = 0
+        """How many ends of links were reported."""
 
     # ------------------------------------------------------------------ what may happen
 
+    @precondition(lambda self: not self.rig.peer.detached)
     @rule(credit=st.integers(0, 6), drain=st.booleans())
     def flow(self, credit: int, *, drain: bool) -> None:
-        if not self.rig.peer.detached:
-            self.rig.flow(credit, drain=drain)
+        self.rig.flow(credit, drain=drain)
 
     @rule(most=st.integers(1, 6))
     def poll(self, most: int) -> None:
         self.rig.poll(most)
 
+    @precondition(lambda self: self.open_deliveries())
     @rule(data=st.data())
     def answer(self, data: st.DataObject) -> None:
-        open_deliveries = [each for each in self.rig.peer.unsettled if each not in self.answered]
-        if self.rig.peer.detached or not open_deliveries:
-            return
-        chosen = data.draw(st.lists(st.sampled_from(open_deliveries), min_size=1, unique=True))
+        chosen = data.draw(st.lists(st.sampled_from(self.open_deliveries()), min_size=1, unique=True))
         outcomes: list[tuple[ShareDelivery, Outcome]] = [
             (each, data.draw(st.sampled_from(OUTCOMES))) for each in chosen
         ]
-        self.answered.update(chosen)
-        self.rig.dispose(outcomes)
+        self._answer(outcomes)
 
+    @precondition(lambda self: self.rig.feed.pending)
     @rule()
     def confirm(self) -> None:
         self.rig.confirm()
 
+    @precondition(lambda self: self.rig.feed.pending)
     @rule()
     def kafka_takes_nothing(self) -> None:
         self.unreliable.update(offset for _, told in self.rig.feed.pending for offset, _ in told)
         self.rig.fail()
 
+    @precondition(lambda self: self.rig.feed.batch)
     @rule()
     def lapse(self) -> None:
         self.rig.lapsing()
 
+    @precondition(lambda self: self.rig.feed.batch)
     @rule()
     def others_want_it(self) -> None:
         self.rig.unwanted()
 
+    @precondition(lambda self: self.rig.timers)
     @rule()
     def time_passes(self) -> None:
         self.rig.fire_timers()
 
+    @precondition(lambda self: self.rig.letters.asked)
     @rule(works=st.booleans())
     def dead_letter_topic_answers(self, *, works: bool) -> None:
         self.rig.letters.answer(None if works else AWAY)
@@ -126,9 +133,7 @@ class ShareLinkRules(RuleBasedStateMachine):
     @precondition(lambda self: self.rig.peer.detached and self.rig.feed.stopped)
     @rule()
     def attach(self) -> None:
-        self.rig.confirm()
-        self.earlier += self.rig.peer.delivered
-        self.rig.attach()
+        self._attach()
 
     # ------------------------------------------------------------------ what holds
 
@@ -169,9 +174,38 @@ class ShareLinkRules(RuleBasedStateMachine):
         if not self.rig.peer.detached:
             assert {*self.rig.peer.settled} <= self.answered
 
+    @invariant()
+    def what_is_accepted_and_settled_without_another_word_is_recorded(self) -> None:
+        peer = self.rig.peer
+        said_so = [each for each in peer.settled if each in self.accepting and each not in peer.overruled]
+        assert {each.offset for each in said_so} <= {*self.rig.group.accepted}
+        assert all(peer.overruled[each] == RELEASED for each in peer.overruled)
+
+    def open_deliveries(self) -> list[ShareDelivery]:
+        """List what the receiver may answer."""
+        peer = self.rig.peer
+        return [] if peer.detached else [each for each in peer.unsettled if each not in self.answered]
+
+    def _answer(self, outcomes: list[tuple[ShareDelivery, Outcome]]) -> None:
+        self.answered.update(each for each, _ in outcomes)
+        self.accepting.update(each for each, outcome in outcomes if outcome == ACCEPTED)
+        self.rig.dispose(outcomes)
+
+    def _attach(self) -> None:
+        """Attach the next receiver; the end of the one before is told by then, with what Kafka recorded."""
+        rig = self.rig
+        rig.confirm()
+        [(accepted, _)] = rig.log.ends[self.ended :]
+        self.ended += 1
+        if not self.is_settled:
+            offsets = {each.offset for each in rig.peer.delivered if each in self.accepting}
+            assert accepted == len(offsets & {*rig.group.accepted})
+        self.earlier += rig.peer.delivered
+        rig.attach()
+
     def _burying(self) -> set[int]:
-        batches = self.rig.link._batches.values()  # noqa: SLF001 - the only place that knows
-        return {each.offset for batch in batches for each in batch.held if each.state is State.BURYING}
+        held = self.rig.link._answers.held()  # noqa: SLF001 - the only place that knows
+        return {each.offset for each in held if each.state is State.BURYING}
 
     def teardown(self) -> None:
         """Let a last receiver accept all that is left: no record stays behind, and nothing is stuck."""
@@ -181,12 +215,10 @@ class ShareLinkRules(RuleBasedStateMachine):
         for _ in range(8 * (self.records + 1)):
             if not rig.peer.detached:
                 unanswered = [each for each in rig.peer.unsettled if each not in self.answered]
-                self.answered.update(unanswered)
-                rig.dispose((each, ACCEPTED) for each in unanswered)
+                self._answer([(each, ACCEPTED) for each in unanswered])
                 rig.flow(self.records)
             elif rig.feed.stopped:
-                rig.confirm()
-                rig.attach()
+                self._attach()
             rig.fire_timers()
             rig.letters.answer()
             rig.confirm()
@@ -198,4 +230,4 @@ class ShareLinkRules(RuleBasedStateMachine):
 
 
 TestShareLinkRules = ShareLinkRules.TestCase
-TestShareLinkRules.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestShareLinkRules.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)

@@ -16,13 +16,25 @@ if TYPE_CHECKING:
 
 SENDER: Final = "AMQP sender"
 RECEIVER: Final = "AMQP receiver"
+RECEIVERS: Final = ("AMQP receiver 1", "AMQP receiver 2")
+"""Where there are several."""
 BRIDGE: Final = "Bridge"
 KAFKA: Final = "Kafka"
 LOG: Final = "Log"
-_ALIASES: Final = {SENDER: "S", RECEIVER: "R", BRIDGE: "B", KAFKA: "K", LOG: "L"}
+_ALIASES: Final = {
+    SENDER: "S",
+    RECEIVER: "R",
+    RECEIVERS[0]: "R1",
+    RECEIVERS[1]: "R2",
+    BRIDGE: "B",
+    KAFKA: "K",
+    LOG: "L",
+}
 
 _SETTLE_MODES: Final = ("unsettled", "settled", "mixed")
 _OUTCOMES: Final = {0x24: "accepted", 0x25: "rejected", 0x26: "released", 0x27: "modified"}
+_DISTRIBUTION_MODE: Final = 6
+"""The place of this field in a source."""
 _LEFT_OUT: Final = frozenset({"open", "begin", "end", "close"})
 
 _BLOCK: Final = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -105,6 +117,10 @@ class Trace:
         """Add an arrow between the bridge and Kafka."""
         self.arrows.append(Arrow(BRIDGE, KAFKA, label) if to_kafka else Arrow(KAFKA, BRIDGE, label))
 
+    def inside(self, label: str) -> None:
+        """Add what happens in the bridge by itself."""
+        self.arrows.append(Arrow(BRIDGE, BRIDGE, label))
+
     def log(self, label: str) -> None:
         """Add what operators are told."""
         self.arrows.append(Arrow(BRIDGE, LOG, label))
@@ -124,7 +140,7 @@ class Trace:
         fields = frame.fields
         match frame.name:
             case "attach":
-                return f"attach ({_modes(frame)})"
+                return f"attach ({_modes(frame)}{_copies(frame)})"
             case "flow" if "handle" in fields:
                 drain = ", drain" if fields.get("drain") else ""
                 return f"flow (credit {int(fields['link-credit'])}{drain})"
@@ -156,6 +172,12 @@ def _modes(frame: Frame) -> str:
     return f"{modes}, second" if frame.fields["rcv-settle-mode"] else modes
 
 
+def _copies(frame: Frame) -> str:
+    """Say what the source gives if that is copies (its distribution-mode, core 3.5.3)."""
+    source = dict(enumerate(frame.fields["source"].value)) if "source" in frame.fields else {}
+    return ", copy" if source.get(_DISTRIBUTION_MODE) == "copy" else ""
+
+
 def _disposition(frame: Frame) -> str:
     settled = "settled" if frame.fields.get("settled") else "unsettled"
     if frame.state_code is None:
@@ -163,6 +185,8 @@ def _disposition(frame: Frame) -> str:
     outcome = _OUTCOMES[frame.state_code]
     if outcome == "rejected":
         outcome += f" {frame.fields['state'].value[0].value[0]}"
-    elif outcome == "modified" and frame.fields["state"].value[0]:
-        outcome += " delivery-failed"
+    elif outcome == "modified":
+        said = dict(enumerate(frame.fields["state"].value))
+        outcome += " delivery-failed" * bool(said.get(0)) + " undeliverable-here" * bool(said.get(1))
+        outcome += "".join(f" {key}: {value}" for key, value in (said.get(2) or {}).items())
     return f"{outcome}, {settled}"

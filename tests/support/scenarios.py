@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.model.failures import Failure
     from bridge.model.outcomes import Outcome
+    from bridge.sink.ports import DeadLetter
 
 STAGE_SETTINGS: Final = replace(SETTINGS, session_window_bytes=0)
 """As the service has it by default."""
@@ -46,6 +47,12 @@ class Operators:
 
     def skipped(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Pass over it."""
+
+    def dead_lettered(self, partition: int, offset: int, letter: DeadLetter) -> None:
+        """Pass over it."""
+
+    def dead_letter_failed(self, partition: int, offset: int, failure: Failure) -> None:
+        """Pass over what is tried again."""
 
     def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Pass over it."""

@@ -62,6 +62,8 @@ class ShareReceiver:
         self.room = 1 << 30
         self.delivered: list[ShareDelivery] = []
         self.settled: list[ShareDelivery] = []
+        self.overruled: dict[ShareDelivery, Outcome] = {}
+        """Those that the link settled with an outcome of its own."""
         self.unsettled: dict[ShareDelivery, None] = {}
         self.detached = False
         self.condition: Condition | None = None
@@ -101,6 +103,13 @@ class ShareReceiver:
             assert isinstance(delivery, ShareDelivery)
             del self.unsettled[delivery]
             self.settled.append(delivery)
+
+    def settle_as(self, deliveries: Sequence[object], outcome: Outcome) -> None:
+        """Forget deliveries whose outcome is another than the receiver's."""
+        self.settle(deliveries)
+        for delivery in deliveries:
+            assert isinstance(delivery, ShareDelivery)
+            self.overruled[delivery] = outcome
 
     def drained(self) -> None:
         """Take unused credit back."""
@@ -165,6 +174,7 @@ class ShareLog:
     redeliveries: list[tuple[int, Outcome]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     defects: list[Exception] = field(default_factory=list)
+    closes: int = 0
     ends: list[tuple[int, int]] = field(default_factory=list)
     unrecords: list[tuple[int, str]] = field(default_factory=list)
     lapses: list[int] = field(default_factory=list)
@@ -209,6 +219,10 @@ class ShareLog:
     def broke(self, error: Exception) -> None:
         """Remember a defect."""
         self.defects.append(error)
+
+    def closed(self) -> None:
+        """Count that the link is over."""
+        self.closes += 1
 
     def ended(self, accepted: int, unanswered: int) -> None:
         """Remember the end."""

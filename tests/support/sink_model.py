@@ -1,9 +1,7 @@
 """What a sink link may do and has to do: a model of one unsettled receiver and its group.
 
 It is told what happens, and is asked about each delivery and each dead letter as the link sends it: whether
-it is that record's turn, with that delivery-count, after that pause. What it knows is in the words of the
-rules (docs/delivery.md): which records were sent and have no final answer, which came back and how often,
-which are on their way to the dead-letter topic.
+it is that record's turn, with that delivery-count, after that pause. The rules are those of docs/delivery.md.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from bridge.sink.ports import DeadLetter, Reason
 from bridge.sink.redelivery import RECORD_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sized
 
     from support.sink_rig import Burial, SinkRig
 
@@ -47,6 +45,7 @@ class SinkModel:
 
     def __init__(self, rig: SinkRig, policy: SinkPolicy, limits: SinkLimits, *, buries: bool) -> None:
         self.rig = rig
+        self.logs = rig.topic.logs
         self.policy = policy
         self.rules = policy.redelivery
         self.limits = limits
@@ -83,8 +82,10 @@ class SinkModel:
         self.late_outcomes = 0
         self.end_told = False
         """The consumer has told, in this drain, that all was handed over."""
+        self.may_have_stopped = False
+        """It has met a message that is too large, or will: the link may end for that, and need not send."""
         self.has_to_end = False
-        """The link has to end, with `amqp:precondition-failed`."""
+        """It has to, with `amqp:precondition-failed`."""
         rig.peer.on_send = self.check_delivery
         rig.peer.on_drained = self.check_drained
         rig.peer.on_detach = self.check_detach
@@ -95,10 +96,9 @@ class SinkModel:
     def check_delivery(self, delivery: Delivered) -> None:
         """Check that it is the turn of the delivery that is being sent, and how it is sent."""
         place = delivery.partition, delivery.offset
-        assert self.held_bytes(at_most=False) < self.limits.unsettled_bytes, (
-            "no more than that may be unanswered"
-        )
         attempts = self.check_turn(place)
+        held_bytes = self.held_bytes(at_most=False) + (self.returned_bytes() if not attempts.tries else 0)
+        assert held_bytes < self.limits.unsettled_bytes, "no more than that may be unanswered"
         assert delivery.again == (attempts.tries > 0)
         assert delivery.attempts == attempts.failed
         assert delivery.annotations == attempts.annotations
@@ -109,13 +109,11 @@ class SinkModel:
     def check_letter(self, burial: Burial) -> None:
         """Check that the record belongs into the dead-letter topic, now, with what is told of it."""
         place = burial.place
-        assert self.buries
         if place in self.letters:
             assert burial.letter == self.letters.pop(place)
         elif place in self.letters_again:
             letter, due = self.letters_again.pop(place)
-            assert burial.letter == letter
-            assert due == self.rig.timers.now
+            assert (burial.letter, self.rig.timers.now) == (letter, due)
         else:
             attempts = self.check_turn(place)
             assert self.is_too_large(place)
@@ -135,11 +133,9 @@ class SinkModel:
             return self.attempts[place]
         assert offset == self.next_to_send(partition)
         waiting = [due for (number, _), due in self.given_back.items() if number == partition]
-        if ahead is None:
-            assert not waiting, "the order is kept"
-        else:
-            assert all(due >= self.rig.timers.now for due in waiting), "what was sent before goes first"
-            assert self.ahead_of(partition, offset) <= ahead
+        assert ahead is not None or not waiting, "the order is kept"
+        assert all(due >= self.rig.timers.now for due in waiting), "what was sent before goes first"
+        assert ahead is None or self.ahead_of(partition, offset) <= ahead
         self.end[partition] = offset + 1
         self.open[partition].add(offset)
         self.attempts[place] = Attempts()
@@ -148,7 +144,7 @@ class SinkModel:
     def ahead_of(self, partition: int, offset: int) -> int:
         """Count the records from the first without a final answer to this one."""
         first = min(self.open[partition], default=offset)
-        return sum(first <= record.position <= offset for record in self.topic_log(partition))
+        return sum(first <= record.position <= offset for record in self.logs[partition])
 
     def check_drained(self) -> None:
         """Check that credit may go back now."""
@@ -161,10 +157,13 @@ class SinkModel:
         condition = self.rig.peer.condition
         assert condition is not None
         if condition.name == conditions.LINK_MESSAGE_SIZE_EXCEEDED:
-            assert not self.buries
             place = int(condition.info["partition"]), int(condition.info["offset"])
-            self.check_turn(place)
-            assert self.is_too_large(place)
+            if place in self.too_large():
+                # It counts as sent, and has had its outcome from the bridge.
+                self.given_back.pop(place, None)
+                self.open[place[0]].add(place[1])
+                self.end[place[0]] = max(self.end[place[0]], place[1] + 1)
+            assert self.may_have_stopped
         else:
             assert condition.name == conditions.PRECONDITION_FAILED
             assert self.has_to_end
@@ -173,18 +172,35 @@ class SinkModel:
     def end_link(self) -> None:
         """End the link, and check what it leaves."""
         self.rig.link.close()
-        assert self.rig.log.ends == [(self.accepted, self.unanswered_count())]
+        ((accepted, unanswered),) = self.rig.log.ends
+        assert accepted == self.accepted
+        # One that came back and has become too large waits for nothing any more.
+        assert 0 <= self.unanswered_count() - unanswered <= self.may_have_stopped
         for partition in self.owned:
             self.assert_committed(partition)
+
+    def too_large(self) -> list[Place]:
+        """Give the records at which the link may stop, to end when the others are answered."""
+        if self.buries or not self.limits.message_max_bytes:
+            return []
+        fresh = [(each.number, each.position) for each in self.waiting()]
+        found = [place for place in [*self.given_back, *fresh] if self.is_too_large(place)]
+        self.may_have_stopped = self.may_have_stopped or bool(found)
+        return found
 
     def can_send(self) -> bool:
         """Tell whether there is a record, here and not in Kafka, that may be sent now."""
         now, ahead = self.rig.timers.now, self.rules.ahead_records
+        held_bytes = self.held_bytes(at_most=True) + self.returned_bytes()
+        if self.may_have_stopped:
+            return False
         for partition in self.owned - self.leaving:
             again = sorted(place for place in self.given_back if place[0] == partition)
             if any(self.given_back[place] < now for place in (again[:1] if ahead is None else again)):
                 return True
-            fresh = [record.position for record in self.waiting() if record.number == partition]
+            if held_bytes >= self.limits.unsettled_bytes:
+                continue
+            fresh = [each.position for each in self.waiting() if each.number == partition]
             if fresh and ahead is None and not again:
                 return True
             # A gap in the offsets may count as if records were there.
@@ -194,17 +210,13 @@ class SinkModel:
 
     # ------------------------------------------------------------------ what there is
 
-    def topic_log(self, partition: int) -> list[MemoryRecord]:
-        """Give all records of a partition."""
-        return self.rig.topic.logs[partition]
-
     def record(self, place: Place) -> MemoryRecord:
         """Find a record."""
-        return next(record for record in self.topic_log(place[0]) if record.position == place[1])
+        return next(record for record in self.logs[place[0]] if record.position == place[1])
 
     def message(self, place: Place) -> bytes:
         """Make the message of a record that is sent."""
-        attempts = self.attempts[place]
+        attempts = self.attempts.get(place, Attempts())
         value = self.record(place).content
         payload = encode_message(*place, 0, 0, None, value, None, attempts.failed, attempts.tries > 0)
         return annotate(payload, attempts.annotations)
@@ -216,19 +228,24 @@ class SinkModel:
 
     def held_bytes(self, *, at_most: bool) -> int:
         """Count the bytes of what is kept; what ends at this moment may be kept still, or not any more."""
-        places = [(each.partition, each.offset) for each in [*self.unanswered, *self.late]]
-        places += [burial.place for burial in [*self.burying, *self.gone]]
+        sent = [*self.unanswered, *self.late]
+        places = [(each.partition, each.offset) for each in sent]
+        places += [burial.place for burial in (*self.burying, *self.gone)]
         places += self.letters_again
         now = self.rig.timers.now
         places += [place for place, due in self.gone_again if due > now or (at_most and due == now)]
-        return sum(len(self.record(place)) + RECORD_BYTES for place in places)
+        messages_bytes = sum(delivery.size_bytes for delivery in sent)
+        return messages_bytes + sum(len(self.record(place)) + RECORD_BYTES for place in places)
+
+    def returned_bytes(self) -> int:
+        """Count the bytes of what is to be sent again: room that is not for what was not sent before."""
+        return sum(len(self.record(place)) + RECORD_BYTES for place in self.given_back)
 
     def next_to_send(self, partition: int) -> int:
         """Give the offset of the next record, or the one after the last."""
-        for record in self.topic_log(partition):
-            if record.position >= self.end[partition] and record.content != EXPIRED:
-                return record.position
-        return self.rig.topic.end(partition)
+        log, end = self.logs[partition], self.end[partition]
+        offsets = (each.position for each in log if each.position >= end and each.content != EXPIRED)
+        return next(offsets, self.rig.topic.end(partition))
 
     def waiting(self) -> list[MemoryRecord]:
         """Give the records that were handed over and never sent."""
@@ -236,17 +253,16 @@ class SinkModel:
         return [
             record
             for partition in self.owned - self.leaving
-            for record in self.topic_log(partition)
+            for record in self.logs[partition]
             if self.end[partition] <= record.position < positions.get(partition, 0)
             and record.content != EXPIRED
         ]
 
     def first_open(self, partition: int) -> int:
         """Give the first offset that must not be committed over."""
-        for record in self.topic_log(partition):
-            if (partition, record.position) not in self.answered and record.content != EXPIRED:
-                return record.position
-        return self.rig.topic.end(partition)
+        offsets = (each.position for each in self.logs[partition] if each.content != EXPIRED)
+        left = (offset for offset in offsets if (partition, offset) not in self.answered)
+        return next(left, self.rig.topic.end(partition))
 
     def assert_committed(self, partition: int) -> None:
         """Assert that all that may be committed is committed."""
@@ -258,15 +274,14 @@ class SinkModel:
 
     def in_flight(self, partitions: set[int]) -> bool:
         """Tell whether anything of these partitions waits for an answer, whosever."""
-        numbers = [delivery.partition for delivery in self.unanswered]
-        numbers += [burial.place[0] for burial in self.burying]
-        numbers += [partition for partition, _ in self.letters_again]
+        places = [burial.place for burial in self.burying] + list(self.letters_again)
+        numbers = [delivery.partition for delivery in self.unanswered] + [place[0] for place in places]
         return not partitions.isdisjoint(numbers)
 
     def unanswered_count(self) -> int:
         """Count the records that have no outcome if the link ends now."""
-        sent = len(self.unanswered) + len(self.late)
-        return sent + len(self.given_back) + len(self.burying) + len(self.letters_again)
+        kinds: list[Sized] = [self.unanswered, self.late, self.given_back, self.burying, self.letters_again]
+        return sum(map(len, kinds))
 
     # ------------------------------------------------------------------ what happens
 
@@ -330,10 +345,7 @@ class SinkModel:
 
     def pause_seconds(self, tries: int) -> float:
         """Give the pause after so many tries: it doubles, up to the longest."""
-        pause = self.rules.backoff_seconds
-        for _ in range(tries - 1):
-            pause *= 2
-        return min(pause, self.rules.backoff_max_seconds)
+        return float(min(self.rules.backoff_seconds * 2 ** (tries - 1), self.rules.backoff_max_seconds))
 
     def done(self, place: Place) -> None:
         """Take notice of a final answer."""

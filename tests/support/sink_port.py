@@ -252,6 +252,8 @@ class MemoryFeed:
         """The generation of each assigned partition; one that is being revoked has it until that is over."""
         self.generation = 0
         """The latest one."""
+        self.held: frozenset[int] = frozenset()
+        """The partitions of which the link wants nothing for now."""
         self.allowed = 0
         self.handed = 0
         self.handed_bytes = 0
@@ -278,6 +280,11 @@ class MemoryFeed:
         assert not self.stopped
         assert offsets
         self.to_commit.update(offsets)
+
+    def hold(self, partitions: frozenset[int]) -> None:
+        """Take notice of the partitions that are not to be read."""
+        assert partitions != self.held, "a call that says nothing"
+        self.held = partitions
 
     def find_end(self, token: int) -> None:
         """Remember what is in the partitions now."""
@@ -335,7 +342,8 @@ class MemoryFeed:
         """Take the next records, those of one partition or of all, and move on."""
         records: list[MemoryRecord] = []
         room = min(most, self.wanted())
-        for number in sorted(self.positions) if partition is None else [partition]:
+        partitions = self.positions.keys() if partition is None else {partition}
+        for number in sorted(partitions - self.held):
             ahead = [
                 record for record in self.topic.logs[number] if record.position >= self.positions[number]
             ]
@@ -353,6 +361,7 @@ class MemoryFeed:
         if self._end is None or self.stopped:
             return None
         token, ends = self._end
+        ends = {number: end for number, end in ends.items() if number not in self.held}
         if in_time and any(self.positions.get(number, end) < end for number, end in ends.items()):
             return None
         self._end = None

@@ -67,14 +67,14 @@ class NumberedRecord:
         return len(self.value())
 
 
-def _encode(_partition: int, offset: int, *rest: object) -> bytes:
+def encode_numbered(_partition: int, offset: int, *rest: object) -> bytes:
     """Make a message: a header with the delivery-count if there is one, and the offset as its body."""
     *_, count, _again = rest
     header = _HEADER + encode([None, None, None, None, UInt(str(count))]) if count else b""
     return header + _DATA + encode(b"%d" % offset)
 
 
-def _read(payload: bytes) -> Words:
+def read_numbered(payload: bytes) -> Words:
     """Say which message it is, and what is in it beside its number."""
     besides, at = "", 0
     if payload.startswith(_HEADER):
@@ -94,7 +94,7 @@ class SinkStage:
     """An AMQP receiver, the bridge, and a Kafka whose topic has one partition with records enough."""
 
     def __init__(self) -> None:
-        self.trace = Trace(RECEIVER, _read)
+        self.trace = Trace(RECEIVER, read_numbered)
         self.pair = Pair(answer=self._answer, settings=STAGE_SETTINGS)
         assert self.pair.sniffer is not None
         self.pair.sniffer.on_frame = self.trace.frame
@@ -127,7 +127,7 @@ class SinkStage:
                 {},
             ),
             feed=self,
-            encode=_encode,
+            encode=encode_numbered,
         )
         link.open(self._machine, browses=self.policy.browses)
         self._machine.opened()
@@ -145,6 +145,10 @@ class SinkStage:
         """Draw a commit and its success."""
         assert self._machine is not None
         self._machine.committed(self._draw_commit(offsets))
+
+    def hold(self, partitions: frozenset[int]) -> None:
+        """Take notice of partitions that are not to be read: there is but one, which is in nobody's way."""
+        raise AssertionError(partitions)
 
     def find_end(self, token: int) -> None:
         """Draw the question where the end is."""
@@ -273,7 +277,7 @@ class SinkStage:
     def _take(self) -> None:
         assert self._receiver is not None
         while (delivery := self._receiver.current) is not None:
-            number = int(_read(self._receiver.recv(1000) or b"").name)
+            number = int(read_numbered(self._receiver.recv(1000) or b"").name)
             self._receiver.advance()
             self._taken[number] = delivery
 

@@ -28,6 +28,7 @@ class Link:
     def __init__(self) -> None:
         self.request = REQUEST
         self.ended = False
+        self.reason = None
         self.opened = False
         self.reasons: list[object] = []
         self.machine: Any = None

@@ -12,8 +12,7 @@ from support.repository import read
 
 from bridge.addressing import AddressError, parse_sink
 from bridge.codec import Described, Int, Map, Symbol, Timestamp, UByte, ULong
-from bridge.endpoints.destinations import MAPPING_PROPERTY
-from bridge.endpoints.receiving import MODE_PROPERTY, START_PROPERTY
+from bridge.endpoints.receiving import PROPERTIES
 from bridge.filters import reading
 from bridge.filters.grammar import LONGEST
 from bridge.filters.predicates import predicate
@@ -80,11 +79,7 @@ def test_what_the_guide_does_not_offer_is_refused() -> None:
 
 def test_the_properties_of_a_link_are_those_that_are_read() -> None:
     table = section("## Addresses").partition("Link properties")[2]
-    assert {name for cells in rows(table)[1:] for name in quoted(cells[0])} == {
-        START_PROPERTY,
-        MODE_PROPERTY,
-        MAPPING_PROPERTY,
-    }
+    assert {name for cells in rows(table)[1:] for name in quoted(cells[0])} == set(PROPERTIES)
 
 
 # ---------------------------------------------------------------------- starts

@@ -1092,23 +1092,46 @@ def test_a_link_that_has_ended_holds_no_record_for_a_pause_that_goes_on() -> Non
     rig.timers.fire()
 
 
-def test_a_partition_that_goes_gives_its_place_in_the_buffer_to_the_others() -> None:
+def test_a_partition_that_goes_gives_its_room_to_the_others() -> None:
     """At once: its receiver may be busy with what it has for long, and nothing else happens on the link."""
-    rig = SinkRig(
-        redelivering(replace(REDELIVERY, ahead_records=4)),
-        partitions=2,
-        limits=replace(LIMITS, buffer_records=10),
-        records=50,
-    )
-    rig.flow(10)
-    while rig.poll(partition=0):
-        rig.accept(*(each for each in rig.peer.unsettled if each.offset))
-        rig.flow(10)
-    assert offsets(rig.peer.delivered) == [0, 1, 2, 3], "the first is not answered, and no more may go ahead"
-    assert not rig.feed.wanted()
+    rig = SinkRig(partitions=2, limits=replace(LIMITS, unsettled_bytes=1), records=2)
+    rig.flow(1)
+    rig.run()
+    rig.dispose([(rig.peer.delivered[0], RELEASED)])
+    rig.flow(2)
+    rig.run()
+    assert [each.partition for each in rig.peer.delivered] == [0]
 
     rig.revoking(0)
     rig.revoked(0)
-    rig.run()
 
-    assert [each.offset for each in rig.peer.delivered if each.partition] == [0, 1, 2, 3]
+    assert [each.partition for each in rig.peer.delivered] == [0, 1]
+
+
+@pytest.mark.parametrize("ahead_records", [None, 4], ids=["hold", "skip-ahead"])
+def test_a_partition_that_waits_is_in_nobodys_way(ahead_records: int | None) -> None:
+    """Its records would fill the buffer otherwise, again and again, and the others would never be read."""
+    rig = SinkRig(
+        redelivering(replace(REDELIVERY, ahead_records=ahead_records)),
+        partitions=2,
+        limits=replace(LIMITS, buffer_records=4),
+        records=50,
+    )
+    rig.flow(1)
+    rig.run()
+    first = rig.peer.delivered[0]
+    rig.dispose([(first, RELEASED)])
+
+    rig.flow(100)
+    while rig.poll() or any(each.partition for each in rig.peer.unsettled):
+        rig.accept(*(each for each in rig.peer.unsettled if each.partition))
+    assert rig.feed.held == {0}
+    assert [each.offset for each in rig.peer.delivered if each.partition] == list(range(50))
+
+    rig.timers.fire_all()
+    rig.accept(*rig.peer.unsettled)
+    while rig.poll() or rig.peer.unsettled:
+        rig.accept(*rig.peer.unsettled)
+    assert rig.feed.held == frozenset()
+    assert {each.offset for each in rig.peer.delivered if not each.partition} == set(range(50))
+    assert rig.feed.taken_bytes == rig.feed.handed_bytes

@@ -75,7 +75,10 @@ def test_records_are_sent_in_order_as_far_as_credit_goes() -> None:
 
     assert stage.offsets() == [0, 1]
     assert stage.left == (2, 3)
-    assert stage.outbound.unsettled_bytes == 3 + 2 * RECORD_BYTES
+    assert stage.outbound.unsettled_bytes == sum(
+        len(value) + delivery.size_bytes + RECORD_BYTES
+        for value, delivery in zip([b"a", b"bb"], stage.peer.delivered, strict=True)
+    ), "the engine keeps the message as long as the link keeps the record"
     assert lane.tracker.to_commit() == 0
     assert not stage.outbound.is_empty
     assert stage.send(5) == 4
@@ -151,7 +154,8 @@ def test_an_answer_takes_a_delivery_out_once() -> None:
     stage.send(1)
     (delivery,) = stage.peer.delivered
 
-    assert stage.outbound.answered(delivery) == (lane, MemoryRecord(0, 0, b"a"), None)
+    kept_bytes = stage.outbound.unsettled_bytes
+    assert stage.outbound.answered(delivery) == (lane, MemoryRecord(0, 0, b"a"), None, kept_bytes)
     assert stage.outbound.unsettled_bytes == 0
     assert stage.outbound.answered(delivery) is None
     assert stage.outbound.unsettled_bytes == 0

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from support.share_rig import EXPIRED, ShareRig, policy
+from support.share_rig import EXPIRED, LAPSED, ShareRig, policy
 
 from bridge.model import conditions
 from bridge.model.failures import Failure, Stored
@@ -43,8 +43,23 @@ def test_an_accepted_delivery_is_settled_when_kafka_has_recorded_it() -> None:
     assert not rig.peer.settled
     rig.confirm()
     assert rig.peer.settled == rig.peer.delivered
+    assert not rig.peer.overruled
     assert rig.group.accepted == [0]
     assert rig.link.accepted_count == 1
+
+
+def test_what_kafka_records_of_one_partition_alone_is_settled_so() -> None:
+    rig = ShareRig(UNSETTLED, [b"x"] * 2)
+    rig.flow(2)
+    rig.poll()
+    for delivery in rig.peer.delivered:
+        rig.dispose([(delivery, ACCEPTED)])
+    first, second = rig.peer.delivered
+    (ticket, _), (other, _) = rig.feed.pending
+    rig.link.acknowledged(other, {})
+    rig.link.acknowledged(ticket, {0: LAPSED})
+    assert rig.peer.settled == [second, first]
+    assert rig.peer.overruled == {first: RELEASED}
 
 
 def test_all_answers_of_one_batch_of_events_go_to_kafka_together() -> None:
@@ -55,7 +70,7 @@ def test_all_answers_of_one_batch_of_events_go_to_kafka_together() -> None:
     assert len(rig.feed.pending) == 1
 
 
-def test_an_answer_that_kafka_does_not_take_is_counted_and_the_delivery_settled() -> None:
+def test_an_answer_that_kafka_does_not_take_is_counted_and_the_delivery_released() -> None:
     rig = ShareRig(UNSETTLED, [b"x"])
     rig.flow(1)
     rig.poll()
@@ -65,6 +80,7 @@ def test_an_answer_that_kafka_does_not_take_is_counted_and_the_delivery_settled(
     assert rig.link.unrecorded_count == 1
     assert rig.link.accepted_count == 0
     assert rig.peer.settled == rig.peer.delivered
+    assert rig.peer.overruled == {rig.peer.delivered[0]: RELEASED}
 
 
 def test_the_header_tells_how_often_kafka_gave_the_record_before() -> None:
@@ -172,14 +188,16 @@ def test_an_outcome_after_the_lapse_is_counted_and_changes_nothing() -> None:
     assert rig.link.late_count == 1
     assert rig.group.available == [0]
     assert rig.peer.settled == rig.peer.delivered
+    assert rig.peer.overruled == {rig.peer.delivered[0]: RELEASED}
 
 
-def test_deliveries_that_are_never_answered_are_settled_at_last() -> None:
+def test_deliveries_that_are_never_answered_are_released_at_last() -> None:
     rig = ShareRig(UNSETTLED, [b"x"] * (LATE_DELIVERIES_MAX + 1), attempts_max=9)
     rig.flow(LATE_DELIVERIES_MAX + 1)
     rig.poll()
     rig.lapsing()
     assert rig.peer.settled == [rig.peer.delivered[0]]
+    assert rig.peer.overruled == {rig.peer.delivered[0]: RELEASED}
 
 
 def test_a_record_that_lapses_for_the_last_time_goes_to_the_dead_letter_topic() -> None:
@@ -200,10 +218,22 @@ def test_detaching_releases_all_that_is_unanswered() -> None:
     rig.dispose([(rig.peer.delivered[0], ACCEPTED)])
     rig.detach()
     assert rig.feed.stopped
+    assert (rig.log.closes, rig.log.ends) == (1, [])
     rig.confirm()
     assert rig.group.accepted == [0]
     assert sorted(rig.group.available) == [1, 2]
-    assert rig.log.ends == [(0, 1)]
+    assert rig.log.ends == [(1, 1)]
+
+
+def test_what_is_accepted_before_the_detach_and_not_recorded_does_not_count_as_accepted() -> None:
+    rig = ShareRig(UNSETTLED, [b"x"])
+    rig.flow(1)
+    rig.poll()
+    rig.dispose([(rig.peer.delivered[0], ACCEPTED)])
+    rig.detach()
+    rig.fail()
+    assert rig.log.ends == [(0, 0)]
+    assert rig.link.unrecorded_count == 1
 
 
 def test_a_batch_that_comes_after_the_detach_is_released() -> None:
@@ -226,8 +256,10 @@ def test_the_feed_is_left_only_when_the_dead_letter_topic_has_answered() -> None
     stopped_before = rig.feed.stopped
     rig.letters.answer()
     assert (stopped_before, rig.feed.stopped) == (False, True)
+    assert not rig.log.ends
     rig.confirm()
     assert rig.letters.taken == rig.group.rejected == [0]
+    assert rig.log.ends == [(0, 1)]
 
 
 def test_a_drain_gives_what_is_there_and_returns_the_rest() -> None:
@@ -309,4 +341,5 @@ def test_closing_twice_ends_once() -> None:
     rig = ShareRig(UNSETTLED, [b"x"])
     rig.detach()
     rig.link.close()
-    assert len(rig.log.ends) == 1
+    rig.confirm()
+    assert (rig.log.closes, len(rig.log.ends)) == (1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -10,7 +11,8 @@ from confluent_kafka import KafkaError
 from proton import Delivery, Link
 from support.arrows import BRIDGE, KAFKA, SENDER, Arrow, DiagramError, read_diagram, write_diagram
 from support.routed_stages import AnonymousStage, DeduplicatingStage
-from support.sink_stage import SinkStage
+from support.share_scenarios import receiver_share
+from support.sink_stage import POLICY, SinkStage
 from support.source_stage import SourceStage
 
 if TYPE_CHECKING:
@@ -252,13 +254,112 @@ def receiver_out_of_order(stage: SinkStage) -> None:
 def receiver_released(stage: SinkStage) -> None:
     stage.attach(Link.SND_UNSETTLED)
     stage.flow(2)
-    stage.hand_over(2)
+    stage.hand_over(4)
     stage.dispose(0, outcome=Delivery.RELEASED)
     stage.dispose(1)
     stage.commit_interval()
-    stage.flow(1)
+    stage.flow(2)
+    stage.back_off()
+    stage.dispose(0, outcome=Delivery.RELEASED)
+    stage.dispose(2)
+    stage.flow(2)
     stage.back_off()
     stage.dispose(0)
+    stage.dispose(3)
+    stage.commit_interval()
+    stage.detach()
+
+
+@sink
+def receiver_skip_ahead(stage: SinkStage) -> None:
+    stage.policy = replace(POLICY, redelivery=replace(POLICY.redelivery, ahead_records=3))
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(2)
+    stage.hand_over(4)
+    stage.dispose(0, outcome=Delivery.RELEASED)
+    stage.dispose(1)
+    stage.flow(3)
+    stage.dispose(2)
+    stage.commit_interval()
+    stage.back_off()
+    stage.dispose(0)
+    stage.dispose(3)
+    stage.detach()
+
+
+@sink
+def receiver_rejected(stage: SinkStage) -> None:
+    stage.dead_letter_topic = True
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(2)
+    stage.hand_over(2)
+    stage.reject(0, "amqp:decode-error", "no order of ours")
+    stage.dispose(1)
+    stage.commit_interval()
+    stage.dead_letter_stored()
+    stage.commit_interval()
+    stage.detach()
+
+
+@sink
+def receiver_modified(stage: SinkStage) -> None:
+    stage.dead_letter_topic = True
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(1)
+    stage.hand_over(1)
+    stage.annotate(0, cause="no stock")
+    stage.dispose(0, outcome=Delivery.MODIFIED)
+    stage.flow(1)
+    stage.back_off()
+    stage.dispose(0, outcome=Delivery.MODIFIED)
+    stage.flow(1)
+    stage.back_off()
+    stage.dispose(0, outcome=Delivery.MODIFIED)
+    stage.dead_letter_stored()
+    stage.commit_interval()
+    stage.detach()
+
+
+@sink
+def receiver_rebalance(stage: SinkStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(3)
+    stage.hand_over(4)
+    stage.dispose(0)
+    stage.revoke()
+    stage.dispose(1)
+    stage.revoke_wait_ends()
+    stage.dispose(2)
+    stage.commit_interval()
+    stage.assign(2)
+    stage.flow(2)
+    stage.hand_over(2)
+    stage.dispose(2, 3)
+    stage.revoke()
+    stage.detach()
+
+
+@sink
+def receiver_drain(stage: SinkStage) -> None:
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(3, drain=True)
+    stage.hand_over(2)
+    stage.reach_end()
+    stage.dispose(0, 1)
+    stage.flow(1, drain=True)
+    stage.reach_end()
+    stage.detach()
+
+
+@sink
+def receiver_browse(stage: SinkStage) -> None:
+    stage.policy = replace(POLICY, browses=True, commits=False)
+    stage.attach(Link.SND_UNSETTLED)
+    stage.flow(2)
+    stage.hand_over(3)
+    stage.dispose(0, outcome=Delivery.RELEASED)
+    stage.dispose(1)
+    stage.flow(1)
     stage.commit_interval()
     stage.detach()
 
@@ -271,6 +372,9 @@ def receiver_second(stage: SinkStage) -> None:
     stage.dispose(0, 1, settled=False)
     stage.commit_interval()
     stage.detach()
+
+
+SCENARIOS["receiver-share"] = receiver_share
 
 
 # ---------------------------------------------------------------------- the comparison

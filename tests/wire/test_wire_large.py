@@ -6,12 +6,13 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from proton import Endpoint
+from proton import Delivery, Endpoint, Link
 from support.wire import FRAME_BYTES, Outgoing, Pair
 
 from bridge.amqp.links import OUTGOING_BYTES_MAX, OutgoingLink
 from bridge.model import conditions
 from bridge.model.conditions import Condition
+from bridge.model.outcomes import RELEASED, DeliveryState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,6 +229,26 @@ def test_a_receiver_may_go_in_the_middle_of_a_message() -> None:
         pair.pump()
         assert read_whole(pair, second) == large
         assert pair.engine.links == [link]
+
+
+def test_an_outcome_that_does_not_hold_is_overruled_at_the_end_of_a_message() -> None:
+    large = payload(1, 2_000_000)
+    with Pair() as pair:
+        receiver, link = pair.attach_receiver(
+            session=narrow_session(pair, 2), credit=2, rcv_settle_mode=Link.RCV_SECOND
+        )
+        own = link.send(b"large", large)
+        pair.pump()
+        delivery = receiver.current
+        assert delivery is not None
+        delivery.update(Delivery.ACCEPTED)
+        pair.pump()
+        link.settle_as([own], RELEASED)
+        assert not delivery.settled
+        assert read_whole(pair, receiver) == large
+        last = [frame for frame in pair.take_frames() if frame.name == "transfer"][-1]
+        assert (last.state_code, last.fields["settled"]) == (DeliveryState.RELEASED, True)
+        assert link.room_bytes() > 0
 
 
 # ---------------------------------------------------------------------- drains

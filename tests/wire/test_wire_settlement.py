@@ -351,6 +351,32 @@ def test_second_the_receivers_outcome_waits_for_the_bridge_to_settle() -> None:
         assert outgoing(link).outcomes == []
 
 
+def test_a_receiver_that_waits_for_the_settlement_is_told_that_its_outcome_does_not_hold() -> None:
+    with Pair() as pair:
+        receiver, link = pair.attach_receiver(credit=3, rcv_settle_mode=Link.RCV_SECOND)
+        own = [link.send(b"%d" % number, b"x") for number in range(3)]
+        pair.pump()
+        theirs = []
+        while (delivery := receiver.current) is not None:
+            receiver.recv(10)
+            receiver.advance()
+            delivery.update(Delivery.ACCEPTED)
+            theirs.append(delivery)
+        theirs[2].settle()
+        pair.pump()
+        pair.take_frames()
+        link.settle(own[:1])
+        link.settle_as(own[1:], RELEASED)
+        pair.pump()
+        settled, released = dispositions(pair)
+        assert (settled.fields["first"], settled.state_code) == (0, None)
+        # Not the last, which its receiver has settled and forgotten.
+        assert (released.fields["first"], released.fields.get("last", 1)) == (1, 1)
+        assert (released.state_code, released.fields["settled"]) == (DeliveryState.RELEASED, True)
+        assert theirs[1].settled
+        assert theirs[1].remote_state == Delivery.RELEASED
+
+
 @pytest.mark.parametrize("outcome", [RELEASED, MODIFIED_FAILED, UNDELIVERABLE, REJECTED])
 def test_each_other_outcome_reaches_the_bridge(outcome: Outcome) -> None:
     with Pair() as pair:
