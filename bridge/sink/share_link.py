@@ -379,4 +379,4 @@ class ShareLink:
         if held is not None:
             self.late_count += 1
             self._events.answered_late(held.partition, held.offset, outcome)
-            self._settling.append(delivery)
+            self._releasing.append(delivery)

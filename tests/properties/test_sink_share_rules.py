@@ -41,7 +41,7 @@ class ShareLinkRules(RuleBasedStateMachine):
 
     @initialize(
         values=st.lists(st.sampled_from([b"x", b"x", b"x", EXPIRED]), min_size=1, max_size=8),
-        settle_mode=st.sampled_from([SenderSettleMode.UNSETTLED, SenderSettleMode.SETTLED]),
+        settle_mode=st.sampled_from([SenderSettleMode.UNSETTLED] * 3 + [SenderSettleMode.SETTLED]),
         attempts_max=st.integers(1, 4),
         bridge_attempts_max=st.integers(1, 4),
         with_dead_letters=st.booleans(),
@@ -125,7 +125,7 @@ class ShareLinkRules(RuleBasedStateMachine):
     def dead_letter_topic_answers(self, *, works: bool) -> None:
         self.rig.letters.answer(None if works else AWAY)
 
-    @precondition(lambda self: not self.rig.peer.detached)
+    @precondition(lambda self: not self.rig.peer.detached and self.rig.peer.delivered)
     @rule()
     def detach(self) -> None:
         self.rig.detach()
@@ -230,4 +230,4 @@ class ShareLinkRules(RuleBasedStateMachine):
 
 
 TestShareLinkRules = ShareLinkRules.TestCase
-TestShareLinkRules.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+TestShareLinkRules.settings = settings(max_examples=300, stateful_step_count=30, deadline=None)

@@ -84,15 +84,17 @@ def test_a_batch_is_forgotten_when_all_of_it_is_told() -> None:
 
 def test_it_is_over_when_kafka_has_said_of_all_whether_it_is_recorded() -> None:
     stage = Stage()
-    assert stage.answers.is_over
+    seen = [stage.answers.is_over]
     stage.answer(0, 2)
-    assert not stage.answers.is_over
+    seen.append(stage.answers.is_over)
     stage.answers.flush()
+    confirmed = list(stage.answers.confirmed(1, {}))
+    seen.append(stage.answers.is_over)
+    confirmed += stage.answers.confirmed(2, {0: LAPSED})
+    seen.append(stage.answers.is_over)
+    assert seen == [True, False, False, True]
     accept = Acknowledgement.ACCEPT
-    assert list(stage.answers.confirmed(1, {})) == [(stage.held[0], accept, True)]
-    assert not stage.answers.is_over
-    assert list(stage.answers.confirmed(2, {0: LAPSED})) == [(stage.held[2], accept, False)]
-    assert stage.answers.is_over
+    assert confirmed == [(stage.held[0], accept, True), (stage.held[2], accept, False)]
     assert stage.answers.unrecorded_count == 1
     assert stage.log.unrecords == [(2, "accept")]
     assert not list(stage.answers.confirmed(2, {})), "once"
