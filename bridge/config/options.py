@@ -233,8 +233,8 @@ OPTIONS: Final = (
     Option(
         "sink.unsettled.bytes",
         Whole(1024, 1_099_511_627_776, _BYTES),
-        "How much one receiver may have got and not answered, whatever credit it gives. A larger message is"
-        " sent alone.",
+        "How much one receiver may have got and not answered, whatever credit it gives: records, and the"
+        " messages made of them, count both. A larger message is sent alone.",
     ),
     Option(
         "sink.drain.wait.ms",
