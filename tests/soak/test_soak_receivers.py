@@ -21,7 +21,7 @@ from support.population import Living, Population
 from support.processes import peak_bytes
 from support.receiving import Manner
 from support.service import Service
-from support.soak import cases, scaled
+from support.soak import WHOLE, cases, scaled
 from support.soak_records import CommittedWatch, DeadLetterWatch, Production
 
 from bridge.devkafka import DevKafka, DevKafkaError
@@ -150,6 +150,7 @@ def test_every_record_is_accepted_and_no_unaccepted_one_is_passed(
     assert population.ended_by_bridge == {}
 
 
+@pytest.mark.skipif(not WHOLE, reason="make soak runs it; test_kafka_share.py has a small one")
 def test_every_record_of_a_share_group_is_accepted_once_or_is_a_dead_letter(
     cluster: OwnKafka, tmp_path: Path
 ) -> None:
