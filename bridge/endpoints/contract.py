@@ -53,12 +53,7 @@ def refused_by_kafka(failure: Failure, topic: str) -> Condition:
     return Condition(
         failure.condition,
         f"topic {topic!r}: {failure.description}",
-        {
-            "kafka-error": failure.kafka_error,
-            "kafka-code": failure.kafka_code,
-            "retriable": failure.retriable,
-            "topic": topic,
-        },
+        {**failure.info(), "topic": topic},
     )
 
 

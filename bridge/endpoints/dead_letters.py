@@ -67,15 +67,13 @@ async def find(
     found = await clients.catalog.topic(dead)
     if not isinstance(found, Failure):
         return dead_letters(clients, dead, route.topic, group)
-    info |= {"kafka-error": found.kafka_error, "kafka-code": found.kafka_code}
     if found.reach is Reach.TOPIC:
         description = (
             f"{what} does not exist; create it, best with as many partitions: kafka-topics.sh --create"
             f" --topic {dead} --partitions ..."
         )
-        return Condition(conditions.PRECONDITION_FAILED, description, info)
-    info["retriable"] = found.retriable
-    return Condition(found.condition, f"{what} cannot be used: {found.description}", info)
+        return Condition(conditions.PRECONDITION_FAILED, description, {**found.info(), **info})
+    return Condition(found.condition, f"{what} cannot be used: {found.description}", {**info, **found.info()})
 
 
 def _option(route: Route) -> str:

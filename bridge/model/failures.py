@@ -49,3 +49,10 @@ class Failure:
     retriable: bool
     stored: Stored
     reach: Reach = Reach.RECORD
+
+    def info(self) -> dict[str, str | int | bool]:
+        """Give what programs are told of it, in the info of a condition; no names where Kafka gave none."""
+        of_kafka: dict[str, str | int | bool] = {}
+        if self.kafka_error:
+            of_kafka = {"kafka-error": self.kafka_error, "kafka-code": self.kafka_code}
+        return {**of_kafka, "retriable": self.retriable}

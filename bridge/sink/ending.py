@@ -13,23 +13,15 @@ if TYPE_CHECKING:
 
     from bridge.model.failures import Failure
 
-NOT_COMMITTED: Final = "its offset is not committed"
+NOT_COMMITTED: Final = "; its offset is not committed"
+GIVEN_BACK: Final = "; it goes back to the group"
+"""What becomes of the record at which a link ends (`then`): in a consumer group, and in a share group."""
 
 
 def consumer_failed(failure: Failure, about: Mapping[str, str]) -> Condition:
     """Tell that Kafka refuses the link's consumer for good, or that another one has its identity."""
     name = conditions.LINK_STOLEN if failure.reach is Reach.OWNER else failure.condition
-    return Condition(name, failure.description, {**about, **_of(failure)}, dialect.SUBSCRIBE)
-
-
-def refused(partition: int, offset: int, about: Mapping[str, str]) -> Condition:
-    """Tell that the receiver's refusal of a record ends the link, as it is set."""
-    return Condition(
-        conditions.PRECONDITION_FAILED,
-        f"the record at partition {partition}, offset {offset} was refused and sink.rejected is detach;"
-        f" {NOT_COMMITTED}",
-        {**about, "partition": partition, "offset": offset},
-    )
+    return Condition(name, failure.description, {**about, **failure.info()}, dialect.SUBSCRIBE)
 
 
 def too_large(size_bytes: int, largest_bytes: int) -> Condition:
@@ -41,30 +33,37 @@ def too_large(size_bytes: int, largest_bytes: int) -> Condition:
     )
 
 
-def too_large_to_go_on(
-    condition: Condition, partition: int, offset: int, about: Mapping[str, str]
-) -> Condition:
-    """Tell that a link ends at a message that is larger than the receiver takes."""
+def refused(partition: int, offset: int, about: Mapping[str, str], then: str = NOT_COMMITTED) -> Condition:
+    """Tell that the receiver's refusal of a record ends the link, as it is set."""
     return Condition(
-        condition.name,
-        f"the record at partition {partition}, offset {offset}: {condition.description}; {NOT_COMMITTED}",
+        conditions.PRECONDITION_FAILED,
+        f"{_record(partition, offset)} was refused and sink.rejected is detach{then}",
         {**about, "partition": partition, "offset": offset},
     )
 
 
-def put_away_failed(failure: Failure, partition: int, offset: int, about: Mapping[str, str]) -> Condition:
-    """Tell that the dead-letter topic does not take a record."""
+def too_large_to_go_on(
+    condition: Condition, partition: int, offset: int, about: Mapping[str, str], then: str = NOT_COMMITTED
+) -> Condition:
+    """Tell that a link ends at a message that is larger than the receiver takes."""
     return Condition(
-        conditions.PRECONDITION_FAILED,
-        f"the record at partition {partition}, offset {offset} could not be put into the dead-letter topic:"
-        f" {failure.description}; {NOT_COMMITTED}",
-        {**about, "partition": partition, "offset": offset, **_of(failure)},
+        condition.name,
+        f"{_record(partition, offset)}: {condition.description}{then}",
+        {**about, "partition": partition, "offset": offset},
     )
 
 
-def _of(failure: Failure) -> dict[str, str | int | bool]:
-    return {
-        "kafka-error": failure.kafka_error,
-        "kafka-code": failure.kafka_code,
-        "retriable": failure.retriable,
-    }
+def put_away_failed(
+    failure: Failure, partition: int, offset: int, about: Mapping[str, str], then: str = NOT_COMMITTED
+) -> Condition:
+    """Tell that the dead-letter topic does not take a record."""
+    return Condition(
+        conditions.PRECONDITION_FAILED,
+        f"{_record(partition, offset)} could not be put into the dead-letter topic:"
+        f" {failure.description}{then}",
+        {**about, "partition": partition, "offset": offset, **failure.info()},
+    )
+
+
+def _record(partition: int, offset: int) -> str:
+    return f"the record at partition {partition}, offset {offset}"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from bridge.model.outcomes import DeliveryState
+
 if TYPE_CHECKING:
     from bridge.model.conditions import Condition
     from bridge.model.failures import Failure
@@ -110,6 +112,11 @@ class Reason(Enum):
     UNDELIVERABLE_HERE = "undeliverable-here"
     MAX_ATTEMPTS = "max-attempts"
     MESSAGE_SIZE_EXCEEDED = "message-size-exceeded"
+
+    @classmethod
+    def of_refusal(cls, outcome: Outcome) -> Reason:
+        """Give the reason of a receiver that does not want a record, however often it comes."""
+        return cls.REJECTED if outcome.state is DeliveryState.REJECTED else cls.UNDELIVERABLE_HERE
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bridge.model import conditions
-from bridge.model.conditions import Condition
 from bridge.model.outcomes import DeliveryState, Outcome
 from bridge.sink import ending
 from bridge.sink.ports import DeadLetter, Reason
@@ -24,6 +22,7 @@ from bridge.sink.share_ports import Acknowledgement, Held, State
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bridge.model.conditions import Condition
     from bridge.model.failures import Failure
     from bridge.sink.policy import SinkPolicy
     from bridge.sink.undelivered import Surroundings
@@ -90,18 +89,12 @@ class ShareFates:
     def refused(self, held: Held, outcome: Outcome) -> None:
         """Deal with a record that the receiver does not want, however often it comes."""
         if self._around.dead_letters is not None:
-            rejected = outcome.state is DeliveryState.REJECTED
-            reason = Reason.REJECTED if rejected else Reason.UNDELIVERABLE_HERE
+            reason = Reason.of_refusal(outcome)
             self._put_away(held, DeadLetter(reason, held.attempts, outcome.condition, outcome.annotations))
         elif self._policy.rejected == "detach":
             self.give_back(held)
-            self._ends(
-                Condition(
-                    conditions.PRECONDITION_FAILED,
-                    f"{_named(held)} was refused and sink.rejected is detach; it goes back to the group",
-                    {**self._around.about, "partition": held.partition, "offset": held.offset},
-                )
-            )
+            about = self._around.about
+            self._ends(ending.refused(held.partition, held.offset, about, ending.GIVEN_BACK))
         else:
             self._pass_over(held, outcome)
 
@@ -112,12 +105,9 @@ class ShareFates:
             self._put_away(held, DeadLetter(Reason.MESSAGE_SIZE_EXCEEDED, held.attempts, condition))
         else:
             self.give_back(held)
+            about = self._around.about
             self._ends(
-                Condition(
-                    condition.name,
-                    f"{_named(held)}: {condition.description}; it goes back to the group",
-                    {**self._around.about, "partition": held.partition, "offset": held.offset},
-                )
+                ending.too_large_to_go_on(condition, held.partition, held.offset, about, ending.GIVEN_BACK)
             )
 
     def give_back(self, held: Held) -> None:
@@ -183,25 +173,11 @@ class ShareFates:
                 self._answer(held, Acknowledgement.RELEASE)
         self._over()
         if not self.closed:
+            # What became of the record depends on how often Kafka had given it.
             self._ends(
-                Condition(
-                    conditions.PRECONDITION_FAILED,
-                    f"{_named(held)} could not be put into the dead-letter topic: {failure.description}",
-                    {
-                        **self._around.about,
-                        "partition": held.partition,
-                        "offset": held.offset,
-                        "kafka-error": failure.kafka_error,
-                        "kafka-code": failure.kafka_code,
-                        "retriable": failure.retriable,
-                    },
-                )
+                ending.put_away_failed(failure, held.partition, held.offset, self._around.about, then="")
             )
 
     def _over(self) -> None:
         self.burying -= 1
         self._moved()
-
-
-def _named(held: Held) -> str:
-    return f"the record at partition {held.partition}, offset {held.offset}"

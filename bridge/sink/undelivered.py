@@ -111,9 +111,8 @@ class Undelivered:
     def give_up(self, lane: Lane, retry: Retry, outcome: Outcome) -> None:
         """Deal with a record that the receiver does not want, however often it comes."""
         if self._dead_letters is not None:
-            rejected = outcome.state is DeliveryState.REJECTED
             letter = DeadLetter(
-                Reason.REJECTED if rejected else Reason.UNDELIVERABLE_HERE,
+                Reason.of_refusal(outcome),
                 retry.tries + 1,
                 outcome.condition,
                 merge(retry.annotations, outcome.annotations),

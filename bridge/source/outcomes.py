@@ -97,14 +97,11 @@ def condition(
     failure: Failure, place: Place, name: str | None = None, *, description: str | None = None
 ) -> Condition:
     """Describe a failure to a peer, under its own condition and description or others."""
-    of_kafka: dict[str, str | int | bool] = {}
-    if failure.kafka_error:
-        of_kafka = {"kafka-error": failure.kafka_error, "kafka-code": failure.kafka_code}
     return Condition(
         failure.condition if name is None else name,
         failure.description if description is None else description,
-        {**of_kafka, "retriable": failure.retriable, **place.info()},
-        dialect.SEND if of_kafka else "",
+        {**failure.info(), **place.info()},
+        dialect.SEND if failure.kafka_error else "",
     )
 
 
