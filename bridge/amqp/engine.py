@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bridge.amqp import hot_path, native, termini
+from bridge.amqp import native, termini
 from bridge.amqp.links import IncomingLink, Link, OutgoingLink
 from bridge.model import conditions
 from bridge.model.conditions import Condition
@@ -37,11 +37,35 @@ _pop_event: Final = lib.pn_collector_pop
 _event_type: Final = lib.pn_event_type
 _event_delivery: Final = lib.pn_event_delivery
 _delivery_link: Final = lib.pn_delivery_link
-_DELIVERY: Final = lib.PN_DELIVERY
 
 
 class Engine:
     """The AMQP state of one connection."""
+
+    __slots__ = (
+        "__weakref__",
+        "_blocked",
+        "_closing",
+        "_collector",
+        "_connection",
+        "_control",
+        "_ended_links",
+        "_ended_sessions",
+        "_events",
+        "_failed",
+        "_links",
+        "_lost",
+        "_on_change",
+        "_opened",
+        "_opening_deadline_ms",
+        "_reported",
+        "_settings",
+        "_touched",
+        "_transport",
+        "congested",
+        "dialect",
+        "peer_container_id",
+    )
 
     def __init__(self, settings: EngineSettings, events: EngineEvents, on_change: Callable[[], None]) -> None:
         self._settings = settings
@@ -245,21 +269,18 @@ class Engine:
         touched = self._touched
         link: AnyLink | None = None
         while event := _peek_event(collector):
-            kind = _event_type(event)
+            # No pointer, unless the event is about a delivery: that is cheaper to ask than its type.
+            delivery = _event_delivery(event)
             try:
-                if kind == _DELIVERY:
-                    delivery = _event_delivery(event)
+                if delivery:
                     link = links.get(_delivery_link(delivery))
                     if link is not None:
                         if not link.touched:
                             link.touched = True
                             touched.append(link)
-                        if isinstance(link, IncomingLink):
-                            hot_path.received(link, delivery)
-                        else:
-                            hot_path.disposed(link, delivery)
+                        link.delivery_changed(delivery)
                 else:
-                    handle = self._control.get(kind)
+                    handle = self._control.get(_event_type(event))
                     if handle is not None:
                         link = None
                         handle(event)

@@ -5,9 +5,11 @@ event loop's thread. Nothing here decides: what arrives is handed to the link's 
 made elsewhere.
 
 Facts about proton that this file rests on: a receiver's payload must be taken even if nobody wants it, or
-the session's window never opens again; a delivery's pointer is valid until it is settled at both ends or
-its link is freed; `updated` stays true once it was, and each disposition has an event of its own, as has
-each frame of a transfer: those of its later frames come when the delivery may be settled already.
+the session's window never opens again; a delivery with more than one pending byte was not aborted, and it is
+its turn (one that was aborted has one, so that whoever reads it hears of that); a delivery's pointer is valid
+until it is settled at both ends or its link is freed; `updated` stays true once it was, and each disposition
+has an event of its own, as has each frame of a transfer: those of its later frames come when the delivery
+may be settled already.
 """
 
 from __future__ import annotations
@@ -26,6 +28,15 @@ if TYPE_CHECKING:
 SCRATCH_BYTES: Final = 1 << 20
 _scratch: Final = ffi.new("char[]", SCRATCH_BYTES)
 _view: Final = ffi.buffer(_scratch)
+
+TAG_BYTES: Final = 16
+"""The length of tags that cost least: proton copies them, so that they are put where its struct points to."""
+_tag_space: Final = ffi.new("char[]", TAG_BYTES)
+_tag_view: Final = ffi.buffer(_tag_space)
+_tag: Final = ffi.new("pn_bytes_t *", {"size": TAG_BYTES, "start": _tag_space})[0]
+
+PIECE_BYTES: Final = 1 << 19
+"""Messages that are larger go in pieces (`LargeMessage`)."""
 
 _ACCEPTED: Final = int(DeliveryState.ACCEPTED)
 
@@ -51,34 +62,27 @@ settle: Final = _settle
 
 def received(link: IncomingLink, delivery: CData) -> None:
     """Handle a delivery event of a link on which the peer sends."""
-    if _readable(delivery):
-        count = _pending(delivery)
-        if (
-            link.assembling is not None
-            or _partial(delivery)
-            or count > SCRATCH_BYTES
-            or count > link.max_message_size_bytes
-            or _aborted(delivery)
-            or link.discards
-        ):
-            _received_in_parts(link, delivery, count)
-            return
+    count = _pending(delivery)
+    if 1 < count <= link.whole_bytes_max and not _partial(delivery):
         pointer = link.pointer
         _recv(pointer, _scratch, count)
         payload = _view[:count]
-        _advance(pointer)
         if _settled(delivery):
             link.presettled = delivery
-            link.handler.transferred(delivery, payload, True)  # noqa: FBT003 - a C function, or positional for speed
+            # Settling advances the link when the delivery is its current one.
             _settle(delivery)
+            link.handler.transferred(delivery, payload, True)  # noqa: FBT003 - positional: the hot path
         else:
-            link.handler.transferred(delivery, payload, False)  # noqa: FBT003 - a C function, or positional for speed
+            _advance(pointer)
+            link.handler.transferred(delivery, payload, False)  # noqa: FBT003 - positional: the hot path
+    elif _readable(delivery):
+        _received_otherwise(link, delivery, count)
     elif _updated(delivery) and _settled(delivery) and not link.discards and delivery != link.presettled:
         link.handler.settled(delivery)
 
 
-def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:
-    """Take what has arrived of a delivery: of several frames, large, unwanted or given up."""
+def _received_otherwise(link: IncomingLink, delivery: CData, count: int) -> None:
+    """Take what has arrived of a delivery: of several frames, large, empty, unwanted or given up."""
     pointer = link.pointer
     if link.discards:
         _discard(link, delivery)
@@ -89,9 +93,10 @@ def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:
         return
     if parts is None:
         parts = link.assembling = bytearray()
+        link.whole_bytes_max = 0
     if len(parts) + count > link.max_message_size_bytes:
         # The link ends, and nothing more of the message is kept (core 2.7.3).
-        link.assembling = None
+        link.assembled()
         link.oversized()
         _discard(link, delivery)
         return
@@ -107,7 +112,7 @@ def _received_in_parts(link: IncomingLink, delivery: CData, count: int) -> None:
         return
     if before:
         link.handler.arriving(-before)
-    link.assembling = None
+    link.assembled()
     _advance(pointer)
     if _settled(delivery):
         link.presettled = delivery
@@ -121,7 +126,7 @@ def _give_up(link: IncomingLink, delivery: CData) -> None:
     """Forget what has arrived of a message that its sender aborted."""
     if link.assembling:
         link.handler.arriving(-len(link.assembling))
-    link.assembling = None
+    link.assembled()
     link.presettled = delivery
     _advance(link.pointer)
     _settle(delivery)
@@ -154,33 +159,62 @@ def accept(deliveries: Iterable[CData], *, settles: bool) -> None:
             _update(delivery, _ACCEPTED)
 
 
-def send(pointer: CData, tag: bytes, payload: bytes) -> CData:
+def send(self: OutgoingLink, tag: bytes, payload: bytes) -> CData:
     """Send one message unsettled and give its delivery.
 
-    The caller has seen credit; proton keeps the bytes until the session's window and the socket take them.
+    The caller has seen credit and room; proton keeps the bytes until the session's window and the socket
+    take them.
     """
-    delivery = _delivery(pointer, (len(tag), _from_buffer(tag)))
-    _send(pointer, payload, len(payload))
+    size = len(payload)
+    if size > self.whole_bytes_max:
+        return self.send_large(tag, payload, settles=False)
+    pointer = self.pointer
+    if len(tag) == TAG_BYTES:
+        _tag_view[:] = tag
+        delivery = _delivery(pointer, _tag)
+    else:
+        delivery = begin(pointer, tag)
+    _send(pointer, payload, size)
     _advance(pointer)
     return delivery
 
 
-def send_settled(pointer: CData, tag: bytes, payload: bytes) -> None:
-    """Send one message that is settled already."""
-    delivery = _delivery(pointer, (len(tag), _from_buffer(tag)))
-    _send(pointer, payload, len(payload))
+def send_settled(self: OutgoingLink, tag: bytes, payload: bytes) -> None:
+    """Send one message that is settled already, with credit and room."""
+    size = len(payload)
+    if size > self.whole_bytes_max:
+        self.send_large(tag, payload, settles=True)
+        return
+    pointer = self.pointer
+    if len(tag) == TAG_BYTES:
+        _tag_view[:] = tag
+        delivery = _delivery(pointer, _tag)
+    else:
+        delivery = begin(pointer, tag)
+    _send(pointer, payload, size)
     _settle(delivery)
     # Settling advances the link when the delivery is its current one.
 
 
+def begin(pointer: CData, tag: bytes) -> CData:
+    """Begin the next delivery of a link."""
+    return _delivery(pointer, (len(tag), _from_buffer(tag)))
+
+
+def settle_all(deliveries: Iterable[CData]) -> None:
+    """Settle deliveries, and forget them."""
+    for delivery in deliveries:
+        _settle(delivery)
+
+
 def disposed(link: OutgoingLink, delivery: CData) -> None:
     """Handle a delivery event of a link on which the bridge sends: an outcome or a settlement."""
-    if link.discards or not _updated(delivery):
+    if link.discards:
         # An outcome that comes after the link's end changes nothing, and is not settled as if it did.
         return
     state = _remote_state(delivery)
     if state == _ACCEPTED:
         link.handler.accepted(delivery)
-    elif state > _ACCEPTED or _settled(delivery):
+    elif _updated(delivery) and (state > _ACCEPTED or _settled(delivery)):
         link.handler.disposed(delivery, read_outcome(delivery, state))
     # Left: "received", which tells how far the peer got and is no outcome (core 3.4.1).

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from bridge.amqp import hot_path, native, termini
 from bridge.amqp.handlers import NOT_OPEN_YET
-from bridge.amqp.pieces import PIECE_BYTES, LargeMessage
+from bridge.amqp.pieces import LargeMessage
 from bridge.amqp.termini import Granted
 from bridge.model import conditions
 from bridge.model.conditions import Condition
@@ -35,6 +35,18 @@ OUTGOING_BYTES_MAX: Final = 1 << 20
 
 class Link:
     """What incoming and outgoing links share: attach, detach, and where they belong."""
+
+    __slots__ = (
+        "_answered",
+        "closed_by_peer",
+        "discards",
+        "ended",
+        "engine",
+        "pointer",
+        "reason",
+        "request",
+        "touched",
+    )
 
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         self.engine = engine
@@ -133,6 +145,8 @@ class Link:
 class IncomingLink(Link):
     """A link on which the peer sends. It is the port of a source link."""
 
+    __slots__ = ("assembling", "handler", "max_message_size_bytes", "presettled", "whole_bytes_max")
+
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         super().__init__(engine, pointer, request)
         self.handler: IncomingHandler = NOT_OPEN_YET
@@ -140,6 +154,11 @@ class IncomingLink(Link):
         self.presettled: CData | None = None
         """The last delivery of the current batch that arrived settled or was given up."""
         self.max_message_size_bytes = 0
+        self.whole_bytes_max = 0
+        """The largest message taken in one piece now; 0 while one is being assembled, or none is wanted."""
+
+    delivery_changed = hot_path.received
+    """Handle an event of one of its deliveries."""
 
     @property
     def base_handler(self) -> LinkHandler:
@@ -151,6 +170,13 @@ class IncomingLink(Link):
         self.handler = handler
         self.max_message_size_bytes = max_message_size_bytes
         self._open(Granted(), max_message_size_bytes)
+        self.assembled()
+
+    def assembled(self) -> None:
+        """Take messages in one piece again, if any are wanted: nothing has arrived in part."""
+        self.assembling = None
+        largest = min(self.max_message_size_bytes, hot_path.SCRATCH_BYTES)
+        self.whole_bytes_max = 0 if self.discards else largest
 
     def _renew_window(self) -> None:
         native.renew_window(self.pointer)
@@ -158,7 +184,16 @@ class IncomingLink(Link):
     def end(self) -> None:
         """Tell the handler, once, that the link is over; what arrived of a message is forgotten."""
         self.assembling = None
+        self.whole_bytes_max = 0
         super().end()
+
+    def forget_handler(self) -> None:
+        """Part from the handler of a link that has ended, and that knows its link.
+
+        Python frees both at once then; else they would wait for its garbage collector, thousands of pairs
+        when a crowd has left.
+        """
+        self.handler = NOT_OPEN_YET
 
     def overrun(self) -> None:
         """End the link: its peer sends more messages than it has credit for (core 2.6.7).
@@ -214,12 +249,24 @@ class IncomingLink(Link):
 class OutgoingLink(Link):
     """A link on which the bridge sends. It is the port of a sink link."""
 
+    __slots__ = ("_session", "_stale_bytes", "handler", "large", "whole_bytes_max")
+
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         super().__init__(engine, pointer, request)
         self.handler: OutgoingHandler = NOT_OPEN_YET
         self._session = lib.pn_link_session(pointer)
         self._stale_bytes = 0
-        self._large: LargeMessage | None = None
+        self.large: LargeMessage | None = None
+        """What proton has a part of; nothing else can be sent before it has all of it."""
+        self.whole_bytes_max = hot_path.PIECE_BYTES
+        """The largest message that goes in one piece now; negative as long as another one has not gone."""
+
+    delivery_changed = hot_path.disposed
+    """Handle an event of one of its deliveries."""
+    send = hot_path.send
+    """Send a message unsettled and give its delivery. Only with credit and room."""
+    send_settled = hot_path.send_settled
+    """Send a message settled. Only with credit and room."""
 
     @property
     def base_handler(self) -> LinkHandler:
@@ -251,14 +298,14 @@ class OutgoingLink(Link):
         super().batch_ended()
 
     def _end_locally(self, condition: Condition) -> None:
-        if self._large is not None and self._large.settles:
+        if self.large is not None and self.large.settles:
             # Nobody sends it again, so all of it goes before the detach.
-            self._large.send_rest()
+            self.large.send_rest()
         super()._end_locally(condition)
 
     def end(self) -> None:
         """Tell the handler, once, that the link is over; the rest of a large message stays here."""
-        self._large = None
+        self.large = None
         super().end()
 
     def credit(self) -> int:
@@ -266,7 +313,7 @@ class OutgoingLink(Link):
         if self.ended:
             return 0
         # Proton counts a message when it has all of it.
-        return int(lib.pn_link_credit(self.pointer)) - (self._large is not None)
+        return int(lib.pn_link_credit(self.pointer)) - (self.large is not None)
 
     def draining(self) -> bool:
         """Tell whether the peer wants its unused credit back."""
@@ -279,7 +326,7 @@ class OutgoingLink(Link):
         """
         if self.ended:
             return 0
-        if not self.engine.congested and self._large is None:
+        if not self.engine.congested and self.large is None:
             held_bytes = int(lib.pn_session_outgoing_bytes(self._session))
             room = OUTGOING_BYTES_MAX - held_bytes + self._stale_bytes
             if room > 0:
@@ -293,34 +340,24 @@ class OutgoingLink(Link):
 
     def queues(self) -> bool:
         """Tell whether messages wait for the session's window, the rest of a large one included."""
-        return self._large is not None or bool(lib.pn_link_queued(self.pointer))
+        return self.large is not None or bool(lib.pn_link_queued(self.pointer))
 
-    def send(self, tag: bytes, payload: bytes) -> CData:
-        """Send a message unsettled and give its delivery. Only with credit and room."""
-        if self._large is not None or len(payload) > PIECE_BYTES:
-            return self._send_large(tag, payload, settles=False)
-        return hot_path.send(self.pointer, tag, payload)
-
-    def send_settled(self, tag: bytes, payload: bytes) -> None:
-        """Send a message settled. Only with credit and room."""
-        if self._large is not None or len(payload) > PIECE_BYTES:
-            self._send_large(tag, payload, settles=True)
-        else:
-            hot_path.send_settled(self.pointer, tag, payload)
-
-    def _send_large(self, tag: bytes, payload: bytes, *, settles: bool) -> CData:
-        if self._large is not None:
+    def send_large(self, tag: bytes, payload: bytes, *, settles: bool) -> CData:
+        """Send a message a piece at a time, and give its delivery."""
+        if self.large is not None:
             # Whoever asks for room first does not come here.
-            self._large.send_rest()
-        self._large = large = LargeMessage(self.pointer, tag, payload, settles=settles)
+            self.large.send_rest()
+        self.whole_bytes_max = -1
+        self.large = large = LargeMessage(self.pointer, tag, payload, settles=settles)
         self._send_more()
         return large.delivery
 
     def _send_more(self) -> None:
-        if self._large is None or self.ended:
+        if self.large is None or self.ended:
             return
-        if not self.engine.congested and self._large.send_more():
-            self._large = None
+        if not self.engine.congested and self.large.send_more():
+            self.large = None
+            self.whole_bytes_max = hot_path.PIECE_BYTES
         else:
             self.engine.blocked(self)
         self.engine.changed()
@@ -333,13 +370,12 @@ class OutgoingLink(Link):
         """Settle deliveries, and forget them."""
         if self.ended:
             return
-        large = self._large
-        for delivery in deliveries:
-            if large is not None and delivery == large.delivery:
-                # Its receiver did not wait for the end of it; proton would take it for whole.
-                large.settles = True
-            else:
-                hot_path.settle(delivery)
+        large = self.large
+        if large is not None and large.delivery in deliveries:
+            # Its receiver did not wait for the end of it; proton would take it for whole.
+            large.settles = True
+            deliveries = [delivery for delivery in deliveries if delivery != large.delivery]
+        hot_path.settle_all(deliveries)
         self.engine.changed()
 
     def settle_as(self, deliveries: Sequence[CData], outcome: Outcome) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from bridge.amqp.deadlines import Deadlines
 from bridge.amqp.engine import Engine
 
 if TYPE_CHECKING:
@@ -45,13 +46,23 @@ class ConnectionEvents(Protocol):
 class Connection(asyncio.Protocol):
     """One connection: a socket and its engine."""
 
+    __slots__ = (
+        "_flush_asked",
+        "_listener",
+        "_loop",
+        "_may_finish",
+        "_reads",
+        "_transport",
+        "connection_id",
+        "engine",
+    )
+
     def __init__(self, listener: Listener, connection_id: int) -> None:
         self.connection_id = connection_id
         self._listener = listener
         self._loop = listener.loop
         self._transport: asyncio.Transport | None = None
         self._flush_asked = False
-        self._timer: asyncio.TimerHandle | None = None
         self._reads = True
         self._may_finish = False
         """It may read on, until the message that it is in the middle of is whole."""
@@ -67,7 +78,7 @@ class Connection(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         self._listener.connections.add(self)
         self._listener.events.accepted(self.connection_id, _peer_text(peer))
-        self._tick()
+        self.tick()
 
     def data_received(self, data: bytes) -> None:
         """Give bytes to the engine, and send what comes of them."""
@@ -96,10 +107,11 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, _error: Exception | None) -> None:
         """End everything that belongs to the connection."""
         self._transport = None
-        if self._timer is not None:
-            self._timer.cancel()
+        self._listener.deadlines.clear(self)
         self._listener.connections.discard(self)
         self.engine.lost()
+        # It knows its connection: thousands of such pairs would wait for Python's garbage collector.
+        del self.engine
         self._listener.events.ended(self.connection_id)
 
     # ------------------------------------------------------------------ the engine's side
@@ -107,7 +119,7 @@ class Connection(asyncio.Protocol):
     def opened(self, container_id: str) -> None:
         """Report the peer's open; its idle timeout is known from now on."""
         self._listener.events.opened(self.connection_id, container_id)
-        self._loop.call_soon(self._tick)
+        self._loop.call_soon(self.tick)
 
     def attached(self, link: AnyLink) -> None:
         """Pass an attach on."""
@@ -170,7 +182,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None and self._reads:
             self.engine.tolerate_silence(tolerates=False)
             # Nobody may have asked for the time since, and silence is noticed by the clock alone.
-            self._tick()
+            self.tick()
 
     # ------------------------------------------------------------------ inside
 
@@ -196,16 +208,19 @@ class Connection(asyncio.Protocol):
         else:
             transport.close()
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """Let the engine see the time: its peer may be silent, or wait for a heartbeat."""
         if self._transport is None:
             return
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        # As with input, what comes of it is sent once, below.
+        self._flush_asked = True
         # Proton takes 0 for "no deadline"; the loop's clock may well begin there.
         deadline_ms = self.engine.tick(int(self._loop.time() * 1000) + 1)
         if deadline_ms:
-            self._timer = self._loop.call_at(deadline_ms / 1000, self._tick)
+            self._listener.deadlines.set(self, deadline_ms / 1000)
+        else:
+            self._listener.deadlines.clear(self)
+        self._flush()
 
 
 class Listener:
@@ -222,15 +237,22 @@ class Listener:
         self.attach = attach
         self.connections: set[Connection] = set()
         self.loop = asyncio.get_running_loop()
+        self.deadlines = Deadlines(self.loop)
         self.reading_stopped = False
         self._finishing: Connection | None = None
         """The last one that was let read on, while the others may not, until its message is whole."""
         self._server: asyncio.Server | None = None
         self._count = 0
 
-    async def start(self, host: str, port: int) -> int:
-        """Listen; gives the port, which the system chose if 0 was asked for. Raises OSError."""
-        self._server = await self.loop.create_server(self._new_connection, host, port, backlog=1024)
+    async def start(self, host: str, port: int, *, reuse_port: bool = False) -> int:
+        """Listen; gives the port, which the system chose if 0 was asked for. Raises OSError.
+
+        With `reuse_port` other processes of the same user may listen on the port, too, if they ask for that
+        as well: the system deals the connections out (socket(7), SO_REUSEPORT).
+        """
+        self._server = await self.loop.create_server(
+            self._new_connection, host, port, backlog=1024, reuse_port=reuse_port
+        )
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 

@@ -5,6 +5,7 @@ Memory: objects made here are freed by their owner (`engine.py`); nothing in thi
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bridge import codec
@@ -29,6 +30,12 @@ OFFERED_CAPABILITIES: Final = ("ANONYMOUS-RELAY",)
 CONDITION_BYTES_MAX: Final = 8192
 FRAME_OVERHEAD_BYTES: Final = 128
 """What a frame has besides the condition that it carries."""
+
+_KINDS_OF_PEERS: Final = 64
+"""How many sets of symbols are remembered, in order to share them."""
+
+_NO_TERMINUS: Final = lib.pn_link_remote_source(lib.pn_receiver(lib.pn_session(lib.pn_connection()), b""))
+"""Of a link that nobody attached; it lives as long as the process."""
 
 _INTEGERS: Final = {
     lib.PN_UBYTE: lib.pn_data_get_ubyte,
@@ -91,7 +98,20 @@ def _span(value: str) -> tuple[int, CData]:
 
 
 def symbols(data: CData) -> frozenset[str]:
-    """Read a field that AMQP declares as `symbol, multiple`: one symbol, or an array of them."""
+    """Read a field that AMQP declares as `symbol, multiple`: one symbol, or an array of them.
+
+    Equal ones are one object, since thousands of links say the same.
+    """
+    return shared(_symbols(data))
+
+
+@lru_cache(_KINDS_OF_PEERS)
+def shared(names: frozenset[str]) -> frozenset[str]:
+    """Give the set that stands for all that are equal to this one."""
+    return names
+
+
+def _symbols(data: CData) -> frozenset[str]:
     lib.pn_data_rewind(data)
     if not lib.pn_data_next(data):
         return frozenset()
@@ -277,6 +297,11 @@ def _annotations(remote: CData) -> bytes:
     except codec.DecodeError:
         return b""
     return raw if annotations and isinstance(annotations, codec.Map) else b""
+
+
+def forget_terminus(terminus: CData) -> None:
+    """Free what proton keeps of a terminus: four pieces of data, each decoded because it was looked at."""
+    lib.pn_terminus_copy(terminus, _NO_TERMINUS)
 
 
 def renew_window(link: CData) -> None:

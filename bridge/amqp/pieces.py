@@ -3,23 +3,21 @@
 Given one whole, proton keeps a copy of it, makes all of its frames at once where the session's window allows
 it, and where it does not, moves what is left to the front of its buffer each time the window opens: for a
 receiver with a window of a few frames the work grows with the square of the message's size. In pieces, what
-proton holds of a message is bounded, whatever its size, and so is what it does for a frame.
+proton holds of a message is bounded, whatever its size, and so is what it does for a frame. The last frame
+of each piece is a short one.
 
 The settled flag is on the last frame then, which is as good as on the first (core 2.7.5).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from bridge.amqp import hot_path
 from cproton_ffi import ffi, lib
 
 if TYPE_CHECKING:
     from bridge.amqp.native import CData
-
-PIECE_BYTES: Final = 1 << 19
-"""Messages that are larger go in pieces of this size. The last frame of each is a short one."""
 
 
 class LargeMessage:
@@ -28,13 +26,13 @@ class LargeMessage:
     def __init__(self, pointer: CData, tag: bytes, payload: bytes, *, settles: bool) -> None:
         self._pointer = pointer
         self._rest = memoryview(payload)
-        self.delivery: CData = lib.pn_delivery(pointer, (len(tag), ffi.from_buffer(tag)))
+        self.delivery: CData = hot_path.begin(pointer, tag)
         self.settles = settles
         """It is to be settled when it has been sent."""
 
     def send_more(self) -> bool:
         """Give proton the next piece, if it has none; tells whether that was the last."""
-        return not lib.pn_delivery_pending(self.delivery) and self._send(PIECE_BYTES)
+        return not lib.pn_delivery_pending(self.delivery) and self._send(hot_path.PIECE_BYTES)
 
     def send_rest(self) -> None:
         """Give proton all of it, however large."""

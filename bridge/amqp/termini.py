@@ -103,7 +103,9 @@ def read_attach(link: CData, container_id: str) -> AttachRequest:
         filters=filters,
         malformed=malformed,
         durable=durable,
-        capabilities=_capabilities(link) | native.symbols(lib.pn_terminus_capabilities(source)),
+        capabilities=native.shared(
+            _capabilities(link) | native.symbols(lib.pn_terminus_capabilities(source))
+        ),
         coordinator=lib.pn_terminus_get_type(target) == lib.PN_COORDINATOR,
         max_message_size_bytes=int(lib.pn_link_remote_max_message_size(link)),
     )
@@ -183,6 +185,9 @@ def write_answer(link: CData, request: AttachRequest, granted: Granted | None) -
             _put_filters(source, remote_source, granted.applied)
     lib.pn_link_set_snd_settle_mode(link, int(request.snd_settle_mode))
     lib.pn_link_set_rcv_settle_mode(link, int(request.rcv_settle_mode))
+    # All that is needed of them was read, and links are many: that is one KiB in ten for each.
+    native.forget_terminus(remote_source)
+    native.forget_terminus(remote_target)
 
 
 def _repeat(local: CData, remote: CData) -> None:

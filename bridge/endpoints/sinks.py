@@ -30,7 +30,9 @@ from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure
 from bridge.observability.links import SinkReporter
-from bridge.sink.link import SinkLimits, SinkLink
+from bridge.observability.metrics_links import SinkTotals
+from bridge.sink.link import SinkLink
+from bridge.sink.policy import SinkLimits
 from bridge.sink.undelivered import Surroundings
 
 if TYPE_CHECKING:
@@ -99,7 +101,8 @@ class SinkEndpoints:
         self._links: dict[OutgoingLink, str] = {}
         """The links, and the topics that their addresses name."""
         self._information = information.InformationEndpoints(settings, clients, on_kafka_error)
-        self._shares = ShareEndpoints(settings, clients, on_kafka_error)
+        self.totals = SinkTotals()
+        self._shares = ShareEndpoints(settings, clients, on_kafka_error, self.totals)
         self._members: dict[Identity, tuple[OutgoingLink, asyncio.Future[None]]] = {}
         """Static members: their links, and when their consumers have stopped."""
         self._readers: dict[Place, tuple[OutgoingLink, asyncio.Future[None]]] = {}
@@ -244,11 +247,7 @@ class SinkEndpoints:
         request, sink = link.request, self._settings.sink
         policy = receiving.policy_of(reading, request, route, sink)
         reporter = SinkReporter(
-            connection.connection_id,
-            request.link_name,
-            route.topic,
-            self._loop,
-            on_end,
+            connection.connection_id, request.link_name, route.topic, self._loop, on_end, self.totals
         )
         feed = ConsumerFeed(
             FeedSettings(
@@ -283,6 +282,7 @@ class SinkEndpoints:
             ),
             feed=feed,
             encode=encode,
+            plain=None if predicates else to_message.plain,
         )
         reporter.counting(
             lambda: {
@@ -299,6 +299,7 @@ class SinkEndpoints:
             durable=reading.group is not None,
         )
         reporter.attached(request)
+        reporter.watch(machine)
         feed.start(machine)
         self._await(feed.stopped)
         if plan.identity is not None:

@@ -104,6 +104,7 @@ class CloudEventsRecordToMessage:
         if options.foreign_headers == "binary":
             options = replace(options, foreign_headers="auto")
         self._native = to_message.record_to_message(topic, address, options)
+        self.plain: None = None
 
     @property
     def damaged(self) -> int:

@@ -152,16 +152,22 @@ class PlainMessages:
         self, partition: int, offset: int, timestamp_ms: int, key: bytes | None, value: bytes
     ) -> bytes:
         """Encode the message of a first attempt."""
+        if key is None:
+            return self.of_value(partition, offset, timestamp_ms, value)
         size = len(value)
         data = _DATA8[size] if size <= _MAX_8 else _pack_data32(b"\x00Su\xb0", size)
-        if key is not None:
-            own, count = key_annotations(key)
-            place = self._begin(partition, offset, CREATE_TIME, timestamp_ms, (len(own), count))
-            time = _pack_long(timestamp_ms)
-            return b"".join((HEADER, place, own, self._properties, time, data, value))
+        own, count = key_annotations(key)
+        place = self._begin(partition, offset, CREATE_TIME, timestamp_ms, (len(own), count))
+        time = _pack_long(timestamp_ms)
+        return b"".join((HEADER, place, own, self._properties, time, data, value))
+
+    def of_value(self, partition: int, offset: int, timestamp_ms: int, value: bytes) -> bytes:
+        """Encode the message of a first attempt of a record without a key."""
+        size = len(value)
         digits = b"%d" % offset
-        packed = self._packs[len(digits)](
-            self._heads[len(digits)],
+        length = len(digits)
+        packed = self._packs[length](
+            self._heads[length],
             digits,
             self._topic,
             partition,
@@ -174,6 +180,7 @@ class PlainMessages:
             self._end,
             timestamp_ms,
         )
+        data = _DATA8[size] if size <= _MAX_8 else _pack_data32(b"\x00Su\xb0", size)
         return b"".join((packed, data, value))
 
 

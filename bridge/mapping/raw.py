@@ -97,6 +97,8 @@ class RawRecordToMessage:
         self._others = to_message.record_to_message(topic, address, options)
         self._to_record = message_to_record(options)
         self._damaged = 0
+        self.plain = self._others.plain
+        """Raw records are marked by a header."""
 
     @property
     def damaged(self) -> int:

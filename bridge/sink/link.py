@@ -10,7 +10,8 @@ Order: records of a partition are sent in order, partitions take turns. `Lane` t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import groupby
+from operator import methodcaller
 from typing import TYPE_CHECKING, Final
 
 from bridge.model.outcomes import DeliveryState, Outcome
@@ -26,26 +27,14 @@ if TYPE_CHECKING:
 
     from bridge.model.conditions import Condition
     from bridge.model.failures import Failure
-    from bridge.sink.policy import SinkPolicy
-    from bridge.sink.ports import ConsumedRecord, Delivery, Encode, Feed, Offsets, SinkPort
+    from bridge.sink.policy import SinkLimits, SinkPolicy
+    from bridge.sink.ports import ConsumedRecord, Delivery, Encode, EncodePlain, Feed, Offsets, SinkPort
 
+
+_partition_of: Final = methodcaller("partition")
 
 ENDING_SECONDS: Final = 5.0
 """How long a link that cannot go on waits for the outcomes of what it has sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class SinkLimits:
-    """A link's bounds.
-
-    What waits for credit; when offsets are committed without a timer; how many bytes may be unanswered;
-    how large a message the receiver takes, 0 for any.
-    """
-
-    buffer_records: int
-    commit_count: int
-    unsettled_bytes: int
-    message_max_bytes: int = 0
 
 
 class SinkLink:
@@ -60,6 +49,7 @@ class SinkLink:
         *,
         feed: Feed,
         encode: Encode,
+        plain: EncodePlain | None = None,
     ) -> None:
         self._port = port
         self._policy = policy
@@ -80,12 +70,16 @@ class SinkLink:
         self._outbound = Outbound(
             port,
             encode,
+            plain=plain,
             settles=policy.sends_settled,
             message_max_bytes=limits.message_max_bytes,
             dropped=self._done,
             too_large=self._undelivered.too_large,
             left=self._left,
         )
+        self._accepted: list[Delivery] = []
+        self.accepted: Callable[[Delivery], None] = self._accepted.append
+        """Take the outcome accepted: once for all with the end of their batch."""
         self._settling: list[Delivery] = []
         self._answered = 0
         self._drained: Callable[[], None] | None = None
@@ -98,7 +92,7 @@ class SinkLink:
         self._end_token = 0
         self._asked_end = self._reached_end = False
         self.closed = False
-        self.accepted_count = 0
+        self.accepted_count = self.settled_count = 0
         self.late_count = 0
         """Outcomes that came after their partition was taken away."""
 
@@ -110,6 +104,8 @@ class SinkLink:
 
     def batch_ended(self) -> None:
         """Settle what was answered, and send what credit and room allow."""
+        if self._accepted:
+            self._take_accepted()
         if self._settling:
             settling, self._settling = self._settling, []
             self._port.settle(settling)
@@ -123,20 +119,24 @@ class SinkLink:
         self._check_drained()
         self.pump()
 
-    def accepted(self, delivery: Delivery) -> None:
-        """Take the outcome accepted: the record is done."""
-        outbound = self._outbound
-        sent = outbound.unsettled.pop(delivery, None)
-        if sent is None:
-            return
-        lane, record, _, kept_bytes = sent
-        outbound.unsettled_bytes -= kept_bytes
-        self._settling.append(delivery)
-        if lane.tracker.done(record.offset() or 0):
-            self._answered += 1
-            self.accepted_count += 1
-        else:
-            self.late_count += 1
+    def _take_accepted(self) -> None:
+        """Count what was accepted: those records are done."""
+        outbound, settling = self._outbound, self._settling
+        find = outbound.unsettled.pop
+        done = freed_bytes = 0
+        before = len(settling)
+        for delivery in self._accepted:
+            sent = find(delivery, None)
+            if sent is not None:
+                lane, record, _, kept_bytes = sent
+                freed_bytes += kept_bytes
+                settling.append(delivery)
+                done += lane.tracker.done(record.offset() or 0)
+        self._accepted.clear()
+        outbound.unsettled_bytes -= freed_bytes
+        self._answered += done
+        self.accepted_count += done
+        self.late_count += len(settling) - before - done
 
     def disposed(self, delivery: Delivery, outcome: Outcome) -> None:
         """Take any other outcome; a settlement without one counts as released."""
@@ -159,6 +159,7 @@ class SinkLink:
         """End the link: commit what is done, leave the group."""
         if self.closed:
             return
+        self._take_accepted()
         self.closed = True
         self._feed.stop(self._to_commit())
         lanes = self._lanes.values()
@@ -184,12 +185,13 @@ class SinkLink:
         if self.closed:
             return
         lanes = self._lanes
-        for record in records:
-            lane = lanes.get(record.partition() or 0)
+        for partition, run in groupby(records, _partition_of):
+            lane = lanes.get(partition or 0)
             if lane is None or lane.leaving:
-                self._left(1, len(record))
+                unwanted = list(run)
+                self._left(len(unwanted), sum(map(len, unwanted)))
                 continue
-            lane.waiting.append(record)
+            lane.waiting.extend(run)
             if not lane.is_queued:
                 self._outbound.enqueue(lane)
         self.pump()
@@ -275,7 +277,9 @@ class SinkLink:
         """Send what waits, as far as credit and the room for bytes go."""
         if self.closed or self._ending is not None:
             return
-        credit = self._outbound.send(self._port.credit(), self._unsettled_max_bytes)
+        credit = self._outbound.send(given := self._port.credit(), self._unsettled_max_bytes)
+        if self._policy.sends_settled and not self._outbound.closed:
+            self.settled_count += given - credit
         if credit > 0 and self._port.draining():
             credit = self._drain(credit)
         else:

@@ -13,7 +13,10 @@ partition is taken away the tracker is closed, and answers that come later chang
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ANSWERED_MIN: Final = 1024
 """How many answered offsets may be remembered behind one that is not, however few those are."""
@@ -38,6 +41,12 @@ class PartitionTracker:
         self._outstanding[offset] = None
         self._order.append(offset)
         self._next = offset + 1
+
+    def all_sent(self, offsets: Sequence[int]) -> None:
+        """Track records, as `sent` does one: at least one, in their order."""
+        self._outstanding.update(dict.fromkeys(offsets))
+        self._order.extend(offsets)
+        self._next = offsets[-1] + 1
 
     def done(self, offset: int) -> bool:
         """Take a terminal answer. Gives False if it is late or was given before."""

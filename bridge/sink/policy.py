@@ -40,6 +40,20 @@ class SinkPolicy:
     commits: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class SinkLimits:
+    """A link's bounds.
+
+    What waits for credit; when offsets are committed without a timer; how many bytes may be unanswered;
+    how large a message the receiver takes, 0 for any.
+    """
+
+    buffer_records: int
+    commit_count: int
+    unsettled_bytes: int
+    message_max_bytes: int = 0
+
+
 def choose(
     snd_settle_mode: SenderSettleMode,
     *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from bridge.model.outcomes import DeliveryState
 
@@ -182,3 +182,10 @@ Encode: TypeAlias = Callable[
 
 Partition, offset, timestamp type, timestamp in ms, key, value, headers, delivery count, and
 whether it was sent before."""
+
+EncodePlain: TypeAlias = Callable[[int, int, int, bytes], bytes]
+"""Makes the message of a record that has a value and a CreateTime, but neither a key nor headers, and was not
+sent before: partition, offset, timestamp in ms, value."""
+
+CREATE_TIME: Final = 1
+"""The type of a timestamp that its producer gave."""

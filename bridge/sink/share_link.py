@@ -107,6 +107,11 @@ class ShareLink:
         """Count the answers that Kafka did not take."""
         return self._answers.unrecorded_count
 
+    @property
+    def settled_count(self) -> int:
+        """Count the messages that were sent settled; their records are accepted ones, too."""
+        return self.accepted_count if self._settles else 0
+
     # ------------------------------------------------------------------ from the engine
 
     def opened(self) -> None:

@@ -74,6 +74,7 @@ class AnonymousSourceLink(SourceLink):
         events: SourceEvents,
     ) -> None:
         super().__init__(port, policy, _NOWHERE, doors, peer, events)
+        self._is_plain = False
         self._destinations = destinations
         self._produces_alone: dict[str, Produce | None] = {}
         """How each topic's records are sent again; of topics that there are, so no more than these."""
@@ -129,7 +130,7 @@ class AnonymousSourceLink(SourceLink):
                 self._presettled += 1
             # Kafka was asked for the topic alone: no record was made.
             failure = replace(found, stored=Stored.NO)
-            self._fail(None if settled else delivery, size, failure, self._nowhere(address))
+            self.failed(None if settled else delivery, size, failure, self._nowhere(address))
         return True
 
     def _answered(self) -> None:
@@ -157,7 +158,8 @@ class AnonymousSourceLink(SourceLink):
             return False
         return super()._ends_link(failure, place)
 
-    def _alone(self, topic: str) -> Produce | None:
+    def alone(self, topic: str) -> Produce | None:
+        """Give what sends a topic's record in a batch of its own."""
         return self._produces_alone.get(topic)
 
     def _nowhere(self, address: str) -> Place:

@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 class Settlement:
     """The unsettled deliveries of one link. Sends their outcomes and counts them in the link's window."""
 
+    __slots__ = ("_in_doubt", "_port", "_settled_early", "_settles_first", "_unanswered", "_window")
+
     def __init__(self, port: SourcePort, window: CreditWindow, *, settles_first: bool) -> None:
         self._port = port
         self._window = window
         self._settles_first = settles_first
-        self._unanswered: set[Delivery] = set()
-        """Only with rcv-settle-mode second, as the two that follow."""
-        self._in_doubt: set[Delivery] = set()
-        self._settled_early: set[Delivery] = set()
+        if not settles_first:  # else nothing is remembered, and there are thousands of links
+            self._unanswered: set[Delivery] = set()
+            self._in_doubt: set[Delivery] = set()
+            self._settled_early: set[Delivery] = set()
 
     def arrived(self, delivery: Delivery) -> None:
         """Remember a delivery; for rcv-settle-mode second alone."""
@@ -35,6 +37,8 @@ class Settlement:
 
     def settled(self, delivery: Delivery) -> None:
         """Take notice that the sender settled a delivery: what was in doubt is forgotten."""
+        if self._settles_first:
+            return
         if delivery in self._in_doubt:
             self._in_doubt.remove(delivery)
             self._window.settled()
@@ -61,9 +65,13 @@ class Settlement:
 
     def answer(self, delivery: Delivery, outcome: Outcome) -> None:
         """Send another outcome."""
+        if self._settles_first:
+            self._window.answered()
+            self._port.answer(delivery, outcome, settle=True)
+            return
         self._unanswered.discard(delivery)
-        if self._settles_first or delivery in self._settled_early:
-            self._settled_early.discard(delivery)
+        if delivery in self._settled_early:
+            self._settled_early.remove(delivery)
             self._window.answered()
             self._port.answer(delivery, outcome, settle=True)
         else:
@@ -73,6 +81,8 @@ class Settlement:
 
     def close(self) -> int:
         """Forget everything; gives how many deliveries were in doubt."""
+        if self._settles_first:
+            return 0
         in_doubt = len(self._in_doubt)
         self._unanswered.clear()
         self._in_doubt.clear()

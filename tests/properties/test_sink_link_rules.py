@@ -28,8 +28,7 @@ from support.sink_rig import NOT_FOUND, SETTLED, TIMED_OUT, UNSETTLED, SinkRig
 from bridge.codec import Map, Symbol, encode
 from bridge.model.conditions import DECODE_ERROR, Condition
 from bridge.model.outcomes import ACCEPTED, MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
-from bridge.sink.link import SinkLimits
-from bridge.sink.policy import SinkPolicy
+from bridge.sink.policy import SinkLimits, SinkPolicy
 from bridge.sink.ports import Reason
 from bridge.sink.redelivery import Redelivery
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from support.sink_rig import Burial, SinkRig
 
     from bridge.model.failures import Failure
-    from bridge.sink.link import SinkLimits
-    from bridge.sink.policy import SinkPolicy
+    from bridge.sink.policy import SinkLimits, SinkPolicy
 
 Place = tuple[int, int]
 """Where a record is: partition and offset."""

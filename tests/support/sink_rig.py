@@ -12,8 +12,8 @@ from support.sink_port import NO_LIMIT, Delivered, MemoryFeed, MemoryTopic, Rece
 from bridge.model import conditions
 from bridge.model.failures import Failure, Stored
 from bridge.model.outcomes import ACCEPTED, Outcome
-from bridge.sink.link import SinkLimits, SinkLink
-from bridge.sink.policy import SinkPolicy
+from bridge.sink.link import SinkLink
+from bridge.sink.policy import SinkLimits, SinkPolicy
 from bridge.sink.redelivery import Redelivery
 from bridge.sink.undelivered import Surroundings
 

@@ -13,8 +13,8 @@ from support.wire import Pair
 from bridge.amqp.links import OutgoingLink
 from bridge.codec import Map, UInt, decode, encode
 from bridge.model.links import SenderSettleMode
-from bridge.sink.link import SinkLimits, SinkLink
-from bridge.sink.policy import SinkPolicy
+from bridge.sink.link import SinkLink
+from bridge.sink.policy import SinkLimits, SinkPolicy
 from bridge.sink.redelivery import Redelivery
 from bridge.sink.undelivered import Surroundings
 

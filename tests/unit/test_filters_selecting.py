@@ -15,6 +15,7 @@ class Attempts:
     """Encodes a message that tells of its attempts, and nothing for a tombstone."""
 
     damaged = 3
+    plain = None
 
     def __call__(self, *record: object) -> bytes:
         return message(header={"delivery-count": UInt(int(str(record[7])))}) if record[5] else b""

@@ -15,8 +15,7 @@ from bridge.sink.ports import DeadLetter, Reason
 from bridge.sink.redelivery import RECORD_BYTES
 
 if TYPE_CHECKING:
-    from bridge.sink.link import SinkLimits
-    from bridge.sink.policy import SinkPolicy
+    from bridge.sink.policy import SinkLimits, SinkPolicy
 
 BROWSING = replace(UNSETTLED, browses=True, commits=False)
 SMALL = replace(LIMITS, message_max_bytes=30)
