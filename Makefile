@@ -73,6 +73,14 @@ test: venv helm ## Run every test (one suite: make test ARGS=tests/unit)
 soak: venv ## Run the soak tests in full length, about half an hour (one: make soak ARGS="-k memory")
 	@SOAK=1 $(BIN)/pytest tests/soak -s $(ARGS)
 
+.PHONY: bench
+bench: venv ## Measure the bridge beside its baselines (about 20 minutes, on a quiet machine)
+	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: bench-quick
+bench-quick: venv ## Fail if the bridge takes more CPU for a message than is recorded (two minutes)
+	@$(BIN)/python -m bench.quick $(ARGS)
+
 .PHONY: lint
 lint: venv ## Check style, format, types and which folder imports what
 	@$(BIN)/ruff check

@@ -12,10 +12,10 @@ import click
 import uvloop
 
 from bridge import allocator
-from bridge.config import ConfigError, Settings, resolve
+from bridge.config import ConfigError, Resolution, Settings, resolve
 from bridge.config.routes_file import configured_routes
 from bridge.observability import logging
-from bridge.service import Service
+from bridge.workers.contract import StartError
 
 if TYPE_CHECKING:
     from bridge.config.routes import Routes
@@ -51,11 +51,15 @@ def run(config_file: Path | None, *, embedded: bool, topics: tuple[str, ...]) ->
     Every option can be set in the file (amqp.port=5672) or by an environment variable
     (BRIDGE_AMQP_PORT=5672), which wins. `bridge check` shows them all.
 
+    With bridge.workers=N this process starts N others, which serve the AMQP port together, watches
+    them, and answers for all of them on the management port (docs/operations.md).
+
     \b
     Examples:
       bridge run --config bridge.properties
       BRIDGE_KAFKA_BOOTSTRAP_SERVERS=kafka:9092 bridge run
       bridge run --embedded --topic orders
+      BRIDGE_BRIDGE_WORKERS=4 bridge run --config bridge.properties
 
     Exit codes: 0 after a clean shutdown, 1 if the service could not start, 2 if the configuration
     is wrong.
@@ -78,12 +82,21 @@ def run(config_file: Path | None, *, embedded: bool, topics: tuple[str, ...]) ->
         try:
             if servers is None:
                 servers = _embedded_kafka(stack, topics)
-            uvloop.run(_serve(settings, servers, routes))
+            code = uvloop.run(_serve(settings, servers, routes))
+        except StartError as error:
+            _tell(error, resolution)
+            sys.exit(error.exit_code)
         except (OSError, RuntimeError, ValueError) as error:
-            click.echo(f"the bridge could not start: {error}", err=True)
-            for doubt in resolution.doubts:
-                click.echo(str(doubt), err=True)
+            _tell(error, resolution)
             sys.exit(EXIT_START)
+    sys.exit(code)
+
+
+def _tell(error: Exception, resolution: Resolution) -> None:
+    """Say why the bridge could not start, and which options may be the reason."""
+    click.echo(f"the bridge could not start: {error}", err=True)
+    for doubt in resolution.doubts:
+        click.echo(str(doubt), err=True)
 
 
 def _contradiction(servers: str | None, *, embedded: bool, topics: tuple[str, ...]) -> str:
@@ -115,5 +128,14 @@ def _embedded_kafka(stack: contextlib.ExitStack, topics: tuple[str, ...]) -> str
     return servers
 
 
-async def _serve(settings: Settings, bootstrap_servers: str, routes: Routes) -> None:
+async def _serve(settings: Settings, bootstrap_servers: str, routes: Routes) -> int:
+    """Run the service in this process, or in several that this one watches; gives the exit code."""
+    # Each needs what the other does not: a supervisor has neither Proton nor Kafka's client in memory.
+    if settings.bridge.workers > 1:
+        from bridge.workers.supervisor import Supervisor  # noqa: PLC0415
+
+        return await Supervisor(settings, bootstrap_servers).run()
+    from bridge.service import Service  # noqa: PLC0415
+
     await Service(settings, bootstrap_servers, routes).run()
+    return 0

@@ -1,5 +1,8 @@
 """The composition root: builds the parts, starts them in order, and takes them down without loss.
 
+It is one process, complete in itself: the whole service, or one of its workers (`bridge.workers`), which
+share nothing but the port.
+
 Shutdown: readiness off, no new connections, no more credit; what was taken is waited for and its
 outcomes are sent; links and connections are closed with a reason; consumers commit and leave their
 groups. All of it within the grace period. Nothing that was accepted is missing in Kafka, and
@@ -10,10 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bridge import __version__
+from bridge import __version__, collector
 from bridge.amqp.contract import EngineSettings
 from bridge.amqp.listener import Listener
 from bridge.config import ConfigError
@@ -30,14 +34,19 @@ from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.observability import events
 from bridge.observability.connections import ConnectionReporter
-from bridge.observability.health import ManagementServer
+from bridge.observability.health import ManagementServer, Readiness
 from bridge.observability.kafka import KafkaErrorReporter
+from bridge.observability.metrics_merging import FormerTotals, merged
+from bridge.observability.metrics_service import service_families, serving_families
 from bridge.source.budget import ByteBudget
 from bridge.throttle import Throttle
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from bridge.config import Settings
     from bridge.config.routes import Routes
+    from bridge.observability.metrics import Family
 
 POLL_SECONDS: Final = 3.0
 """How often errors and logs of the catalog's client are served."""
@@ -45,18 +54,25 @@ LAST_FRAMES_SECONDS: Final = 0.2
 """How long peers have to take the last frames before the process ends."""
 
 
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a process listens: host:port; `management` is None if it is switched off."""
+
+    amqp: str
+    management: str | None
+
+
 class Service:
     """One bridge process.
 
-    `start` raises OSError when a port is taken and ValueError when librdkafka refuses an option;
-    `run` returns when a signal ended it.
+    Raises ValueError when librdkafka refuses an option; `start` raises OSError when a port is taken.
     """
 
     def __init__(self, settings: Settings, bootstrap_servers: str, routes: Routes) -> None:
         self._settings = settings
         self._bootstrap_servers = bootstrap_servers
         self._loop = asyncio.get_running_loop()
-        self._stop_asked = self._loop.create_future()
+        self._stop_asked: asyncio.Future[str] = self._loop.create_future()
         self._stopping = False
         self._reload: asyncio.Task[None] | None = None
         self._watches: list[asyncio.Task[None]] = []
@@ -64,8 +80,9 @@ class Service:
         self._kafka_errors = KafkaErrorReporter()
         self._clients = self._make_clients()
         # A quarter is for what settled senders sent: it waits in a queue of its own.
-        budget = ByteBudget(settings.source.budget_bytes * 3 // 4)
-        self._endpoints = Endpoints(settings, self._clients, routes, budget, self._kafka_said)
+        self._budget = ByteBudget(settings.source.budget_bytes * 3 // 4)
+        self._endpoints = Endpoints(settings, self._clients, routes, self._budget, self._kafka_said)
+        self._connections = ConnectionReporter()
         amqp = settings.amqp
         self._listener = Listener(
             EngineSettings(
@@ -77,26 +94,41 @@ class Service:
                 session_window_bytes=amqp.session_window_bytes,
                 dialect=settings.errors.dialect,
             ),
-            ConnectionReporter(),
+            self._connections,
             self._endpoints.attach,
         )
-        self._throttle = Throttle(budget, self._listener)
+        self._throttle = Throttle(self._budget, self._listener)
 
     # ------------------------------------------------------------------ life
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT, then shut down."""
+        """Serve until SIGTERM or SIGINT, then shut down. Raises OSError when a port is taken."""
+        self.heed_signals()
+        addresses = await self.start()
+        events.service_started(__version__, addresses.amqp, addresses.management, self._bootstrap_servers)
+        reason = await self.stop_asked()
+        events.service_stopping(reason, self.grace_seconds)
+        events.service_stopped(await self.shut_down())
+
+    def heed_signals(self) -> None:
+        """Stop on SIGTERM and SIGINT, read the routes again on SIGHUP."""
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop, number.name)
         self._loop.add_signal_handler(signal.SIGHUP, self.reload)
-        await self.start()
-        reason = await self._stop_asked
-        await self._shut_down(reason)
 
     def stop(self, reason: str) -> None:
         """Ask for the shutdown."""
         if not self._stop_asked.done():
             self._stop_asked.set_result(reason)
+
+    async def stop_asked(self) -> str:
+        """Wait until somebody asks for the shutdown; gives the reason."""
+        return await self._stop_asked
+
+    @property
+    def grace_seconds(self) -> float:
+        """How long the shutdown may take."""
+        return self._settings.shutdown.grace_ms / 1000
 
     def reload(self) -> None:
         """Read the routes again; those in force stay if the file is wrong."""
@@ -118,37 +150,33 @@ class Service:
         else:
             events.routes_loaded(file, len(routes.rules), self._endpoints.reroute(routes))
 
-    async def start(self) -> None:
-        """Open the ports: clients may connect."""
+    async def start(self) -> Addresses:
+        """Open the ports: clients may connect. Raises OSError, which names the options."""
         clients, settings = self._clients, self._settings
         clients.pump.start()
         try:
-            amqp_port = await self._listener.start(settings.amqp.host, settings.amqp.port)
+            amqp_port = await self._listener.start(
+                settings.amqp.host, settings.amqp.port, reuse_port=settings.bridge.workers > 1
+            )
         except OSError as error:
             raise OSError(f"amqp.host and amqp.port (BRIDGE_AMQP_PORT): {error}") from error
         management = None
         if settings.management.enabled:
-            self._management = ManagementServer(self._problems)
-            try:
-                port = await self._management.start(settings.management.host, settings.management.port)
-            except OSError as error:
-                raise OSError(
-                    f"management.host and management.port (BRIDGE_MANAGEMENT_PORT): {error}"
-                ) from error
+            self._management = ManagementServer(self)
+            port = await self._management.start(settings.management.host, settings.management.port)
             management = f"{settings.management.host}:{port}"
         self._watches = [
             self._loop.create_task(clients.availability.watch()),
             self._loop.create_task(self._poll_catalog()),
         ]
-        events.service_started(
-            __version__, f"{settings.amqp.host}:{amqp_port}", management, self._bootstrap_servers
-        )
+        collector.tune()
+        return Addresses(f"{settings.amqp.host}:{amqp_port}", management)
 
-    async def _shut_down(self, reason: str) -> None:
-        grace_seconds = self._settings.shutdown.grace_ms / 1000
+    async def shut_down(self) -> int:
+        """End all that was begun; gives how many records had no answer from Kafka."""
+        grace_seconds = self.grace_seconds
         deadline = self._loop.time() + grace_seconds
         self._stopping = True
-        events.service_stopping(reason, grace_seconds)
         self._listener.stop_accepting()
         self._endpoints.stop()
         clients = self._clients
@@ -174,7 +202,7 @@ class Service:
         if self._management is not None:
             await self._management.stop()
         clients.pump.close()
-        events.service_stopped(unanswered)
+        return unanswered
 
     # ------------------------------------------------------------------ parts
 
@@ -228,12 +256,37 @@ class Service:
             self._clients.offsets.poll()
             await asyncio.sleep(POLL_SECONDS)
 
-    # ------------------------------------------------------------------ health
+    # ------------------------------------------------------------------ what operators ask
 
-    def _problems(self) -> list[str]:
+    def health(self) -> Mapping[str, object]:
+        """Say nothing more: that it answers is all."""
+        return {}
+
+    def readiness(self) -> Readiness:
+        """Tell whether clients should be sent here."""
+        problems = self.problems()
+        return Readiness(not problems, problems)
+
+    async def metrics(self) -> Sequence[Family]:
+        """Read the metrics of a service that is this process alone."""
+        own = {"0": self.families()}
+        return [*service_families(workers=1, running=1, restarts={"0": 0}), *merged(own, FormerTotals())]
+
+    def problems(self) -> list[str]:
+        """Say why clients should not be sent here; nothing if they should."""
         problems = []
         if self._stopping:
             problems.append("the service is shutting down")
         if not self._clients.availability.available:
             problems.append(f"no broker of {self._bootstrap_servers} answers")
         return problems
+
+    def families(self) -> list[Family]:
+        """Read the metrics of this process."""
+        return serving_families(
+            self._connections,
+            self._endpoints.source_totals,
+            self._endpoints.sink_totals,
+            self._budget,
+            kafka_available=self._clients.availability.available,
+        )

@@ -10,6 +10,7 @@ from bridge.config.problems import ConfigError, Problem
 from bridge.config.resolve import Resolution, load, resolve
 from bridge.config.settings import (
     AmqpSettings,
+    BridgeSettings,
     DeduplicationSettings,
     ErrorsSettings,
     KafkaSettings,
@@ -25,6 +26,7 @@ from bridge.config.settings import (
 
 __all__ = [
     "AmqpSettings",
+    "BridgeSettings",
     "ConfigError",
     "DeduplicationSettings",
     "ErrorsSettings",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bridge.config.settings import Settings
 
 _KIB: Final = 1024
+_WORKER_BUDGET_BYTES: Final = 1_048_576
 _DEFAULT_MAX_POLL_INTERVAL_MS: Final = 300_000
 _MECHANISM: Final = frozenset({"sasl.mechanism", "sasl.mechanisms"})
 _LOCALHOST: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -36,6 +37,7 @@ def contradictions(settings: Settings) -> Iterator[Contradiction]:
     """Yield everything that cannot be meant together."""
     yield from _listeners(settings)
     yield from _sizes(settings)
+    yield from _workers(settings)
     yield from _order(settings)
     yield from _revocation(settings)
     yield from _redelivery(settings)
@@ -77,6 +79,16 @@ def _sizes(settings: Settings) -> Iterator[Contradiction]:
             (key, "amqp.max.message.size.bytes"),
             f"{key} ({queue_kib} KiB) is less than amqp.max.message.size.bytes"
             f" ({amqp.max_message_size_bytes}); the queue holds a message",
+        )
+
+
+def _workers(settings: Settings) -> Iterator[Contradiction]:
+    workers, budget_bytes = settings.bridge.workers, settings.source.budget_bytes
+    if budget_bytes < workers * _WORKER_BUDGET_BYTES:
+        yield Contradiction(
+            ("source.budget.bytes", "bridge.workers"),
+            f"source.budget.bytes ({budget_bytes}) is less than {_WORKER_BUDGET_BYTES} for each of"
+            f" bridge.workers ({workers}), which share it",
         )
 
 

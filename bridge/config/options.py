@@ -75,6 +75,7 @@ def written(value: Value | None) -> str:
 
 
 SECTIONS: Final = {
+    "bridge": "The service as a whole",
     "amqp": "AMQP clients",
     "mapping": "Messages and records",
     "source": "From AMQP senders to Kafka",
@@ -83,13 +84,20 @@ SECTIONS: Final = {
     "sink": "From Kafka to AMQP receivers (of each link)",
     "errors": "What AMQP peers are told of failures",
     "kafka": "Kafka",
-    "management": "Probes over HTTP",
+    "management": "Probes and metrics over HTTP",
     "log": "Log, on standard error",
     "shutdown": "Shutdown",
 }
 """The headings of the file, in its order."""
 
 OPTIONS: Final = (
+    Option(
+        "bridge.workers",
+        Whole(1, 256),
+        "How many processes serve the AMQP port together; more than there are cores gain nothing. With more"
+        " than one, another process watches them and has the management port (docs/operations.md). In"
+        " Kubernetes take more pods instead.",
+    ),
     Option(
         "amqp.host",
         Host(),
@@ -163,7 +171,7 @@ OPTIONS: Final = (
         Whole(1_048_576, 1_099_511_627_776, _BYTES),
         "How much the messages of all senders that wait for Kafka may take together: each about twice its"
         " size, at most 64 KiB more, and 1.3 KB besides. Credit is given accordingly; beyond it sockets are"
-        " not read.",
+        " not read. Each of several workers has an equal part of it.",
     ),
     Option(
         "source.outcomes",
@@ -186,7 +194,7 @@ OPTIONS: Final = (
     Option(
         "deduplication.links.max",
         Whole(1, 100_000),
-        "How many links of this process may suppress duplicates; each has a producer of its own.",
+        "How many links of a process may suppress duplicates; each has a producer of its own.",
     ),
     Option(
         "deduplication.transaction.timeout.ms",
@@ -344,7 +352,7 @@ OPTIONS: Final = (
     Option(
         "management.enabled",
         Flag(),
-        "Whether the endpoint for liveness and readiness probes listens.",
+        "Whether the endpoint for probes and metrics listens.",
     ),
     Option("management.host", Host(), "The address that this endpoint listens on."),
     Option("management.port", Whole(1, 65_535, zero="a free port"), "The port that it listens on."),

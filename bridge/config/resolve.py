@@ -17,6 +17,7 @@ from bridge.config.problems import ConfigError, Entry, Problem
 from bridge.config.redaction import PassThrough, is_secret
 from bridge.config.settings import (
     AmqpSettings,
+    BridgeSettings,
     DeduplicationSettings,
     ErrorsSettings,
     KafkaSettings,
@@ -214,6 +215,7 @@ def _settings(
         return {BY_KEY[key].field: value for key, value in values.items() if _is_in(key, name)}
 
     return Settings(
+        bridge=BridgeSettings(**section("bridge")),
         amqp=AmqpSettings(**section("amqp")),
         mapping=MappingSettings(**section("mapping")),
         source=SourceSettings(**section("source")),

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class BridgeSettings:
+    """The service as a whole."""
+
+    workers: int = 1
+    """How many processes serve the AMQP port. 1: this one alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class AmqpSettings:
     """Where AMQP clients connect, what is announced to them, and how much credit senders get."""
 
@@ -40,10 +48,11 @@ class AmqpSettings:
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """How messages travel from AMQP senders to Kafka. The budget is that of the process."""
+    """How messages travel from AMQP senders to Kafka."""
 
     budget_bytes: int = 268_435_456
-    """What all senders' messages that wait for Kafka may take together."""
+    """What all senders' messages that wait for Kafka may take together. Each of several workers is given its
+    part of it."""
     outcomes: Literal["listed", "all"] = "listed"
     """To whom released and modified are said: to peers that list them, or to all."""
 
@@ -71,7 +80,7 @@ class DeduplicationSettings:
     partitions: int = 8
     """How many the topic is made with; those of an existing one stay."""
     links_max: int = 100
-    """How many links of this process may suppress duplicates: each has a producer of its own."""
+    """How many links of a process may suppress duplicates: each has a producer of its own."""
     transaction_timeout_ms: int = 10_000
 
 
@@ -165,6 +174,7 @@ class ShutdownSettings:
 class Settings:
     """All settings of one bridge process."""
 
+    bridge: BridgeSettings = field(default_factory=BridgeSettings)
     amqp: AmqpSettings = field(default_factory=AmqpSettings)
     mapping: MappingSettings = field(default_factory=MappingSettings)
     source: SourceSettings = field(default_factory=SourceSettings)

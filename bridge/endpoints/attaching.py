@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bridge.config.routes import Routes
     from bridge.endpoints.contract import KafkaClients
     from bridge.kafka.settings import ErrorSink
+    from bridge.observability.metrics_links import SinkTotals, SourceTotals
     from bridge.source.budget import ByteBudget
 
 
@@ -46,6 +47,16 @@ class Endpoints:
         self._stopping = False
         self._sources = SourceEndpoints(settings, clients, routes, budget, on_kafka_error)
         self._sinks = SinkEndpoints(settings, clients, routes, on_kafka_error)
+
+    @property
+    def source_totals(self) -> SourceTotals:
+        """What all source links have done."""
+        return self._sources.totals
+
+    @property
+    def sink_totals(self) -> SinkTotals:
+        """What all sink links have done."""
+        return self._sinks.totals
 
     def attach(self, connection: Connection, link: AnyLink) -> None:
         """Answer an attach, now or when Kafka has said what topic there is."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bridge import addressing
 from bridge.addressing import AddressError, names
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from bridge.config.routes import MappingName, Route, Routes
     from bridge.endpoints.contract import KafkaClients
     from bridge.kafka.catalog import Topic
+    from bridge.kafka.pool import Acks
     from bridge.mapping.options import MappingOptions
     from bridge.mapping.profiles import Profile
     from bridge.source.anonymous import Found
+    from bridge.source.ports import Produce
 
 MAPPING_PROPERTY: Final = "x-opt-bridge.mapping"
 PARTITION_PROPERTIES: Final = ("event-streams-partition", "x-opt-bridge.partition")
@@ -55,6 +58,15 @@ class Attachment:
     route: Route
 
 
+class Producing(NamedTuple):
+    """The ways into Kafka that all destinations with the same producers share (see `Destination`)."""
+
+    produce: Produce
+    produce_unacknowledged: Produce
+    produce_alone: Produce
+    room: Callable[[], int]
+
+
 class DestinationFinder:
     """Finds destinations, for links by their address and for messages by their `to`."""
 
@@ -64,6 +76,7 @@ class DestinationFinder:
         self._routes = routes
         self._loop = asyncio.get_running_loop()
         self._known: dict[str, tuple[float, Found]] = {}
+        self._ways: dict[tuple[Acks, int | None], Producing] = {}
         self._asked: dict[str, list[Callable[[], None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -105,26 +118,37 @@ class DestinationFinder:
     def _destination(
         self, route: Route, profile: Profile, topic: Topic, partition: int | None
     ) -> Destination:
-        pool, settings = self._clients.pool, self._settings
-        limit = topic.max_message_bytes
         to_record = profile.message_to_record(mapping_options(route))
         if route.timestamp == "creation-time":
             to_record = stamped(to_record, route.max_skew_ms, now_ms)
         if topic.needs_key:
             to_record = keyed(to_record, topic.name)
-        acks = route.acks or settings.kafka.acks
-        acknowledged = pool.get(acks, limit)
+        ways = self._producing(route.acks or self._settings.kafka.acks, topic.max_message_bytes)
         return Destination(
             topic.name,
-            acknowledged.produce,
-            pool.get("0", limit).produce,
-            acknowledged.room,
+            ways.produce,
+            ways.produce_unacknowledged,
+            ways.room,
             to_record,
             topic.partitions,
             ANY_PARTITION if partition is None else partition,
             route.max_message_size_bytes or 0,
-            lambda *record: pool.alone(acks).produce(*record),
+            ways.produce_alone,
         )
+
+    def _producing(self, acks: Acks, limit_bytes: int | None) -> Producing:
+        """Give how records are produced for topics that take so much."""
+        ways = self._ways.get((acks, limit_bytes))
+        if ways is None:
+            pool = self._clients.pool
+            acknowledged, unacknowledged = pool.get(acks, limit_bytes), pool.get("0", limit_bytes)
+            ways = self._ways[acks, limit_bytes] = Producing(
+                acknowledged.produce,
+                unacknowledged.produce,
+                lambda *record: pool.alone(acks).produce(*record),
+                acknowledged.room,
+            )
+        return ways
 
     # ------------------------------------------------------------------ messages
 
@@ -231,7 +255,12 @@ def choose_mapping(
 
 def mapping_options(route: Route) -> MappingOptions:
     """Give a route's mapping options, with a clock."""
-    return replace(route.options, now_ms=now_ms)
+    return _with_clock(route.options)
+
+
+@lru_cache
+def _with_clock(options: MappingOptions) -> MappingOptions:
+    return replace(options, now_ms=now_ms)
 
 
 def missing_partition(topic: Topic, partition: int | None) -> Condition | None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bridge.kafka.share_groups import ShareGroup
     from bridge.mapping.profiles import RecordToMessage
     from bridge.model.receiving import Start
+    from bridge.observability.metrics_links import SinkTotals
     from bridge.sink.ports import DeadLetters
 
 BATCH_RECORDS_MAX: Final = 500
@@ -57,8 +58,13 @@ class ShareEndpoints:
     """Plans and opens share links. Who calls it keeps the links."""
 
     def __init__(
-        self, settings: Settings, clients: KafkaClients, on_kafka_error: kafka_settings.ErrorSink
+        self,
+        settings: Settings,
+        clients: KafkaClients,
+        on_kafka_error: kafka_settings.ErrorSink,
+        totals: SinkTotals,
     ) -> None:
+        self._totals = totals
         self._settings = settings
         self._clients = clients
         self._on_kafka_error = on_kafka_error
@@ -104,7 +110,9 @@ class ShareEndpoints:
         `on_end` is called when the link is over.
         """
         request, sink = link.request, self._settings.sink
-        reporter = ShareReporter(connection.connection_id, request.link_name, route.topic, self._loop, on_end)
+        reporter = ShareReporter(
+            connection.connection_id, request.link_name, route.topic, self._loop, on_end, self._totals
+        )
         feed = ShareFeed(self._feed_settings(plan, route), reporter)
         machine = ShareLink(
             link,
@@ -131,6 +139,7 @@ class ShareEndpoints:
         )
         link.open(machine, durable=True)
         reporter.attached(request)
+        reporter.watch(machine)
         feed.start(machine)
         machine.opened()
         return machine, feed.stopped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from bridge import addressing
@@ -14,6 +15,7 @@ from bridge.endpoints.destinations import Attachment, DestinationFinder
 from bridge.model.conditions import Condition
 from bridge.model.failures import Failure
 from bridge.observability.links import SourceReporter
+from bridge.observability.metrics_links import SourceTotals
 from bridge.source import outcomes
 from bridge.source import policy as source_policy
 from bridge.source.anonymous import AnonymousSourceLink
@@ -62,6 +64,7 @@ class SourceEndpoints:
             clients.availability.stored,
             budget,
         )
+        self.totals = SourceTotals()
         self._stopping = False
         self._links: dict[SourceLink, str | None] = {}
         """The links that are alive, and the topic that each one's address names."""
@@ -149,7 +152,7 @@ class SourceEndpoints:
         """Open a link to a destination, or without one to the anonymous terminus; it has no credit yet."""
         request, route = link.request, None if found is None else found.route
         name = ANONYMOUS if found is None else found.destination.topic
-        reporter = SourceReporter(connection.connection_id, request.link_name, name, self._loop)
+        reporter = SourceReporter(connection.connection_id, request.link_name, name, self._loop, self.totals)
         policy = self._policy(request, route)
         if own is not None:
             # All that is sent has to go through the ledger, in its order: nothing is fast and loose.
@@ -160,17 +163,19 @@ class SourceEndpoints:
         else:
             machine = SourceLink(link, policy, found.destination, self._doors, peer, reporter)
         self._links[machine] = topic
-        reporter.on_end(lambda: self._ended(machine, own))
+        reporter.on_end(partial(self._ended, link, machine, own))
         limit = (
             route.max_message_size_bytes if route else None
         ) or self._settings.amqp.max_message_size_bytes
-        reporter.counting(lambda: _last_words(link, own))
+        reporter.counting(partial(_last_words, link, own))
         link.open(machine if own is None else own.handler(machine), limit)
         reporter.attached(request)
+        reporter.watch(machine)
         return machine
 
-    def _ended(self, machine: SourceLink, own: DeduplicatingLink | None) -> None:
+    def _ended(self, link: IncomingLink, machine: SourceLink, own: DeduplicatingLink | None) -> None:
         self._links.pop(machine, None)
+        link.forget_handler()
         if own is not None:
             own.close()
 
@@ -192,7 +197,7 @@ class SourceEndpoints:
             told = route.outcomes_for(request.container_id, told)
         if told == "all" or request.properties.get(OUTCOMES_PROPERTY) == "all":
             return outcomes.ALL_UNDERSTOOD
-        return outcomes.understood(request.outcomes)
+        return _understood(request.outcomes)
 
     def _kafka_changed(self, available: bool) -> None:  # noqa: FBT001 - a listener's one argument
         for link in list(self._links) if available else ():
@@ -200,6 +205,10 @@ class SourceEndpoints:
                 link.credit_may_flow()
             except Exception as error:  # noqa: BLE001 - one link must not take the others with it
                 link.broke(error)
+
+
+_understood = lru_cache(outcomes.understood)
+"""One set for all links whose sources list the same."""
 
 
 def _last_words(link: IncomingLink, own: DeduplicatingLink | None) -> dict[str, object]:

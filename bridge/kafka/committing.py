@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from bridge.kafka.contract import FeedSettings, Offsets
     from bridge.kafka.telling import Teller
     from bridge.model.failures import Failure
+
+_partition_of: Final = methodcaller("partition")
 
 COMMIT_RETRY_SECONDS: Final = 0.2
 COMMIT_AGAIN_SECONDS: Final = 1.0
@@ -97,10 +101,10 @@ class Committer:
         """
         first: dict[int, int] = {}
         after: dict[int, int] = {}
-        for record in records:
-            partition, offset = record.partition() or 0, record.offset() or 0
-            first.setdefault(partition, offset)
-            after[partition] = offset + 1
+        for number, run in groupby(records, _partition_of):
+            partition, following = number or 0, list(run)
+            first.setdefault(partition, following[0].offset() or 0)
+            after[partition] = (following[-1].offset() or 0) + 1
         # Its own generation: nothing was read in another one.
         offsets = {partition: (0, offset) for partition, offset in after.items()}
         while not self._stopping():

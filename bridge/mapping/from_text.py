@@ -27,6 +27,7 @@ _SYMBOL8: Final = tuple(bytes((0xA3, size)) for size in range(256))
 _BINARY8: Final = tuple(bytes((0xA0, size)) for size in range(256))
 _MAX_8: Final = 0xFF
 _LONGEST_INTEGER: Final = 20
+_LONGEST_SMALL: Final = 4
 _MINUS: Final = 0x2D
 _ZERO: Final = 0x30
 _UUID_LENGTH: Final = 36
@@ -83,11 +84,10 @@ def _integer(code: int, layout: str, small: dict[bytes, bytes]) -> Writer:
     pack, get = Struct(">B" + layout).pack, small.get
 
     def write(text: bytes | None) -> bytes | None:
-        encoded = get(text)  # type: ignore[arg-type]  # None is in no table
-        if encoded is not None:
-            return encoded
         if not text or len(text) > _LONGEST_INTEGER:
             return None
+        if len(text) <= _LONGEST_SMALL and (encoded := get(text)) is not None:
+            return encoded
         digits = text[1:] if text[0] == _MINUS else text
         if not digits.isdigit() or (digits[0] == _ZERO and text != b"0"):
             return None

@@ -122,6 +122,51 @@ class Passage:
         return packed + place + digits
 
 
+class TimedAnnotations:
+    """The beginning of messages of records with a CreateTime: section header, and message-annotations.
+
+    `before` is the section header, `own` the last of the annotations, `count` how many keys and values these
+    are. There is one layout for each number of digits that an offset may have.
+    """
+
+    __slots__ = ("_ends", "_heads", "_offset", "_packs", "_topic", "before", "count", "own")
+
+    def __init__(self, passage: Passage, before: bytes, own: bytes, count: int) -> None:
+        self.before, self.own, self.count = before, own, count
+        self._topic, self._offset = passage.topic, passage.offset
+        annotations = f"s{len(self._topic)}si{len(self._offset)}sq"
+        annotations += f"{len(_SEQUENCE_NUMBER)}sq{len(_ENQUEUED_TIME)}sq"
+        heads, ends, packs = [], [], []
+        for digits in _DIGITS:
+            end = _TITLES[CREATE_TIME] + _STRING_OFFSET[digits]
+            layout = f"{annotations}{len(end)}s{digits}s{len(own)}s"
+            size = 4 + Struct(f">0{layout}").size
+            head = before + _MAP32 + _pack_sizes(size, _TIMED + count)
+            heads.append(head)
+            ends.append(end)
+            packs.append(Struct(f">{len(head)}{layout}").pack)
+        self._heads, self._ends, self._packs = tuple(heads), tuple(ends), tuple(packs)
+
+    def section(self, partition: int, offset: int, timestamp_ms: int) -> bytes:
+        """Encode both sections."""
+        digits = b"%d" % offset
+        length = len(digits)
+        return self._packs[length](
+            self._heads[length],
+            self._topic,
+            partition,
+            self._offset,
+            offset,
+            _SEQUENCE_NUMBER,
+            offset,
+            _ENQUEUED_TIME,
+            timestamp_ms,
+            self._ends[length],
+            digits,
+            self.own,
+        )
+
+
 class PlainMessages:
     """Whole messages of records that have a value, a CreateTime, perhaps a key, and no headers.
 

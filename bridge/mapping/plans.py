@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.mapping.delivery_header import StoredHeader
+    from bridge.mapping.layout import Layout
     from bridge.mapping.options import MappingOptions
 
 Step: TypeAlias = tuple[int, bytes, Writer]
@@ -74,6 +75,10 @@ class Plan:
     elsewhere: dict[int, str] = field(default_factory=dict)
     receivers_annotations: int | None = None
     """The place of the header with what receivers of a dead letter annotated, if there is one."""
+    uses: int = 0
+    """How many records had it, until a layout was made of it."""
+    layout: Layout | None = None
+    """A faster way for the usual ones of the records, if there is one."""
 
 
 def _never(_text: bytes | None) -> bytes | None:

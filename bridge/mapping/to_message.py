@@ -13,6 +13,7 @@ from bridge.mapping import bodies, delivery_header, eventhubs_values
 from bridge.mapping.annotate import annotate
 from bridge.mapping.encoding import NULL, as_map, octets, text
 from bridge.mapping.from_text import string
+from bridge.mapping.layout import layout as make_layout
 from bridge.mapping.passage import (
     CREATE_TIME,
     TOMBSTONE,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bridge.mapping.delivery_header import StoredHeader
+    from bridge.mapping.layout import Layout
     from bridge.mapping.options import MappingOptions
 
 Texts: TypeAlias = tuple[bytes | None, ...]
@@ -42,6 +44,10 @@ HEADS_REMEMBERED: Final = 16
 LONGEST_REMEMBERED: Final = 4096
 """How many plans a link remembers, and how many header sections a plan, before all are forgotten;
 and the length of names and types, in characters, above which a plan is not remembered."""
+
+
+USES_BEFORE_LAYOUT: Final = 64
+"""A layout is made of a plan that so many records had: to make it takes as long as some hundred records."""
 
 
 def _heads(section: bytes, code: int) -> tuple[bytes, ...]:
@@ -90,7 +96,10 @@ class RecordToMessage:
         self._foreign_fallback = _replaced if options.foreign_headers == "string" else _auto
         self._plans: dict[tuple[str, ...], _Plans] = {}
         self._remembered = 0
+        self._layouts: dict[int, Layout] = {}
+        """By the number of headers, the layout that such records had the last time."""
         passage = Passage(topic)
+        self._passage = passage
         self._begin = passage.begin
         self._plain: PlainMessages | None = None
         self.plain: Callable[[int, int, int, bytes], bytes] | None = None
@@ -125,8 +134,15 @@ class RecordToMessage:
         timed = timestamp_type == CREATE_TIME
         if not headers and timed and value is not None and not again and not delivery_count and self._plain:
             return self._plain.message(partition, offset, timestamp_ms, key, value)
+        is_usual = timed and headers and value is not None and not again and not delivery_count
+        if is_usual and (layout := self._layouts.get(len(headers))) is not None:  # type: ignore[arg-type] # there are headers
+            message = layout(partition, offset, timestamp_ms, key, value, headers)  # type: ignore[arg-type] # and a value
+            if message is not None:
+                return message
         names, texts = zip(*headers) if headers else ((), ())  # noqa: B905 - pairs are all alike
         plan = self._plan(names, texts, timed=timed)
+        if is_usual:
+            self._learn(plan, names, texts)
         if plan.timed:
             texts = (*texts, _pack_timestamp(_TIMESTAMP, timestamp_ms))
         head = plan.head or _head(plan, texts)
@@ -217,6 +233,16 @@ class RecordToMessage:
             self._plans.setdefault(names, (place, ({}, {})))[1][timed][decisive] = plan
             self._remembered += 1
         return plan
+
+    def _learn(self, plan: Plan, names: tuple[str, ...], texts: Texts) -> None:
+        """Have records with so many headers encoded by the plan's layout, made when it is worth it."""
+        plan.uses += 1
+        if plan.uses == USES_BEFORE_LAYOUT and not self._event_streams:
+            place = decisive_header(names)
+            decisive = None if place is None else (place, texts[place])
+            plan.layout = make_layout(names, plan, decisive, self._passage, _head)
+        if plan.layout is not None:
+            self._layouts[len(names)] = plan.layout
 
     def _delivery_annotations(self, plan: Plan, texts: Texts, where: tuple[int, int, int, int]) -> bytes:
         content = _encode(plan.delivery_annotations, texts, _null, [])

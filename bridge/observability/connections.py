@@ -15,9 +15,16 @@ class ConnectionReporter:
 
     def __init__(self) -> None:
         self._peers: dict[int, str] = {}
+        self.accepted_count = 0
+
+    @property
+    def open_count(self) -> int:
+        """How many there are."""
+        return len(self._peers)
 
     def accepted(self, connection_id: int, peer: str) -> None:
         """Report a new socket."""
+        self.accepted_count += 1
         self._peers[connection_id] = peer
         events.connection_accepted(connection_id, peer)
 

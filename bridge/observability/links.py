@@ -6,9 +6,18 @@ within a second are counted and written as one line with their number.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from bridge.observability import events
+from bridge.observability.metrics_links import (
+    DEAD_LETTERED,
+    REFUSED,
+    RELEASED,
+    SKIPPED,
+    SinkTotals,
+    SourceTotals,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -17,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.model.failures import Failure
     from bridge.model.links import AttachRequest
     from bridge.model.outcomes import Outcome
+    from bridge.observability.metrics_links import CountingSink, CountingSource
     from bridge.sink.ports import DeadLetter
 
 Detail = TypeVar("Detail")
@@ -26,6 +36,8 @@ QUIET_SECONDS: Final = 1.0
 
 class Burst(Generic[Detail]):
     """Writes the first of many equal reports, then one line for all that come within a second."""
+
+    __slots__ = ("_count", "_last", "_loop", "_timer", "_write")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, write: Callable[[int, Detail], None]) -> None:
         self._loop = loop
@@ -59,7 +71,22 @@ class Burst(Generic[Detail]):
 
 
 class SourceReporter:
-    """Reports one source link."""
+    """Reports one source link. `totals` are those of all source links."""
+
+    __slots__ = (
+        "_connection",
+        "_counts",
+        "_dropped",
+        "_link",
+        "_loop",
+        "_machine",
+        "_on_end",
+        "_refused",
+        "_topic",
+        "_totals",
+        "drops",
+        "refusals",
+    )
 
     def __init__(
         self,
@@ -67,24 +94,28 @@ class SourceReporter:
         link: str,
         topic: str,
         loop: asyncio.AbstractEventLoop,
+        totals: SourceTotals | None = None,
     ) -> None:
         self._connection = connection
         self._link = link
         self._topic = topic
+        self._loop = loop
+        self._totals = SourceTotals() if totals is None else totals
+        self._machine: CountingSource | None = None
         self._on_end: Callable[[], object] | None = None
         self._counts: Callable[[], Mapping[str, object]] = dict
         self.drops = 0
         """How many pre-settled messages were lost."""
         self.refusals = 0
         """How many messages had another outcome than accepted."""
-        self._refused: Burst[Outcome] = Burst(
-            loop,
-            lambda count, outcome: events.messages_refused(connection, link, topic, count, outcome),
-        )
-        self._dropped: Burst[str] = Burst(
-            loop,
-            lambda count, reason: events.messages_dropped(connection, link, topic, count, reason),
-        )
+        # Made when they are needed: there are thousands of links, and most never have any.
+        self._refused: Burst[Outcome] | None = None
+        self._dropped: Burst[str] | None = None
+
+    def watch(self, machine: CountingSource) -> None:
+        """Say which machine counts the link's messages."""
+        self._machine = machine
+        self._totals.watch(machine, self)
 
     def on_end(self, call: Callable[[], object]) -> None:
         """Say what is called when the link is over."""
@@ -101,11 +132,19 @@ class SourceReporter:
     def refused(self, outcome: Outcome) -> None:
         """Report a message with another outcome than accepted."""
         self.refusals += 1
+        self._totals.refused[outcome.state] += 1
+        if self._refused is None:
+            write = partial(events.messages_refused, self._connection, self._link, self._topic)
+            self._refused = Burst(self._loop, write)
         self._refused.add(outcome)
 
     def dropped(self, reason: str) -> None:
         """Report a pre-settled message that was lost."""
         self.drops += 1
+        self._totals.dropped += 1
+        if self._dropped is None:
+            write = partial(events.messages_dropped, self._connection, self._link, self._topic)
+            self._dropped = Burst(self._loop, write)
         self._dropped.add(reason)
 
     def broke(self, error: Exception) -> None:
@@ -114,8 +153,11 @@ class SourceReporter:
 
     def ended(self, accepted: int, unanswered: int, in_doubt: int) -> None:
         """Report the link's end."""
-        self._refused.flush()
-        self._dropped.flush()
+        for burst in (self._refused, self._dropped):
+            if burst is not None:
+                burst.flush()
+        if self._machine is not None:
+            self._totals.ended(self._machine, unanswered)
         events.link_ended(
             self._connection,
             self._link,
@@ -130,12 +172,18 @@ class SourceReporter:
                 **self._counts(),
             },
         )
-        if self._on_end is not None:
-            self._on_end()
+        on_end = self._on_end
+        # All these know the link, which knows this: Python frees them at once if they part.
+        self._machine, self._on_end, self._counts = None, None, dict
+        if on_end is not None:
+            on_end()
 
 
 class SinkReporter:
-    """Reports one sink link and its consumer. `on_end` is called when the link is over."""
+    """Reports one sink link and its consumer.
+
+    `on_end` is called when the link is over; `totals` are those of all sink links.
+    """
 
     def __init__(
         self,
@@ -144,11 +192,14 @@ class SinkReporter:
         topic: str,
         loop: asyncio.AbstractEventLoop,
         on_end: Callable[[], object],
+        totals: SinkTotals | None = None,
     ) -> None:
         self._connection = connection
         self._link = link
         self._topic = topic
         self._on_end = on_end
+        self._totals = SinkTotals() if totals is None else totals
+        self._machine: CountingSink | None = None
         self._counts: Callable[[], Mapping[str, object]] = dict
         self.redeliveries = 0
         self.dead_letters = 0
@@ -172,6 +223,11 @@ class SinkReporter:
             ),
         )
 
+    def watch(self, machine: CountingSink) -> None:
+        """Say which machine counts the link's messages."""
+        self._machine = machine
+        self._totals.watch(machine)
+
     def counting(self, counts: Callable[[], Mapping[str, object]]) -> None:
         """Say what else is told at the link's end."""
         self._counts = counts
@@ -183,16 +239,19 @@ class SinkReporter:
     def skipped(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Report a record that was passed over."""
         self.skips += 1
+        self._totals.outcomes[SKIPPED] += 1
         events.record_skipped(self._connection, self._link, self._record(partition, offset), outcome)
 
     def redelivered(self, partition: int, offset: int, outcome: Outcome) -> None:
         """Report a record that will be sent again."""
         self.redeliveries += 1
+        self._totals.outcomes[REFUSED.get(outcome.state, RELEASED)] += 1
         self._redelivered.add((partition, offset, outcome))
 
     def dead_lettered(self, partition: int, offset: int, letter: DeadLetter) -> None:
         """Report a record that the dead-letter topic has."""
         self.dead_letters += 1
+        self._totals.outcomes[DEAD_LETTERED] += 1
         self._put_away.add((partition, offset, letter))
 
     def dead_letter_failed(self, partition: int, offset: int, failure: Failure) -> None:
@@ -223,6 +282,8 @@ class SinkReporter:
         """Report the link's end."""
         for burst in (self._redelivered, self._put_away, self._not_put_away):
             burst.flush()
+        if self._machine is not None:
+            self._totals.ended(self._machine, unanswered)
         events.link_ended(
             self._connection,
             self._link,

@@ -34,8 +34,15 @@ class _Stderr:
             sys.stderr.flush()
 
 
-def configure(level: Literal["debug", "info", "warning", "error"], form: Literal["json", "console"]) -> None:
-    """Send all log events of the process to stderr. May be called again with other settings."""
+def configure(
+    level: Literal["debug", "info", "warning", "error"],
+    form: Literal["json", "console"],
+    worker: int | None = None,
+) -> None:
+    """Send all log events of the process to stderr. May be called again with other settings.
+
+    `worker` is the number that the lines of a worker carry, whatever thread writes them.
+    """
     number = logging.getLevelNamesMapping()[level.upper()]
     renderer: list[structlog.typing.Processor]
     if form == "json":
@@ -53,8 +60,9 @@ def configure(level: Literal["debug", "info", "warning", "error"], form: Literal
                 colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
             )
         ]
+    shared = _SHARED if worker is None else [*_SHARED, _with_worker(worker)]
     structlog.configure(
-        processors=[*_SHARED, *renderer],
+        processors=[*shared, *renderer],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         # One write for each line, with its end: other threads write to the same stream (librdkafka's log).
         logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Stderr())),
@@ -63,10 +71,18 @@ def configure(level: Literal["debug", "info", "warning", "error"], form: Literal
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_SHARED,
+            foreign_pre_chain=shared,
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
         )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(number)
+
+
+def _with_worker(number: int) -> structlog.typing.Processor:
+    def add(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        event.setdefault("worker", number)
+        return event
+
+    return add

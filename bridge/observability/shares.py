@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from bridge.model.failures import Failure
     from bridge.model.outcomes import Outcome
+    from bridge.observability.metrics_links import SinkTotals
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -78,8 +79,9 @@ class ShareReporter(SinkReporter):
         topic: str,
         loop: asyncio.AbstractEventLoop,
         on_end: Callable[[], object],
+        totals: SinkTotals | None = None,
     ) -> None:
-        super().__init__(connection, link, topic, loop, lambda: None)
+        super().__init__(connection, link, topic, loop, lambda: None, totals)
         self._on_closed = on_end
         self._where = connection, link
         self._unrecorded: Burst[tuple[dict[str, object], str, Failure]] = Burst(

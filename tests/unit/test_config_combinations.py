@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.config import AmqpSettings, KafkaSettings, ManagementSettings, Settings, SinkSettings
+from bridge.config import (
+    AmqpSettings,
+    BridgeSettings,
+    KafkaSettings,
+    ManagementSettings,
+    Settings,
+    SinkSettings,
+    SourceSettings,
+)
 from bridge.config.combinations import contradictions
 
 
@@ -48,6 +56,14 @@ def test_a_session_window_holds_a_frame() -> None:
     assert _keys(Settings(amqp=amqp)) == []
     amqp = AmqpSettings(max_frame_size_bytes=4097, session_window_bytes=4096)
     assert _keys(Settings(amqp=amqp)) == [("amqp.session.window.bytes", "amqp.max.frame.size.bytes")]
+
+
+@pytest.mark.parametrize(("workers", "contradicts"), [(1, False), (4, False), (5, True)])
+def test_each_worker_has_a_part_of_the_budget_that_is_worth_it(workers: int, *, contradicts: bool) -> None:
+    settings = Settings(
+        bridge=BridgeSettings(workers=workers), source=SourceSettings(budget_bytes=4 * 1_048_576)
+    )
+    assert _keys(settings) == ([("source.budget.bytes", "bridge.workers")] if contradicts else [])
 
 
 @pytest.mark.parametrize(("kib", "contradicts"), [("16384", False), ("16383", True), ("x", False)])

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import asyncio
 
+from bridge.model.outcomes import MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
 from bridge.observability import links
 from bridge.observability.links import Burst
+from bridge.observability.metrics_links import SinkTotals, SourceTotals
+from bridge.sink.ports import DeadLetter, Reason
 
 
 def test_the_first_report_is_written_at_once_and_the_rest_as_one_line() -> None:
@@ -32,3 +35,33 @@ def test_a_link_that_ends_tells_what_was_counted() -> None:
         return ended
 
     assert asyncio.run(test()) == [1]
+
+
+def test_outcomes_and_losses_are_counted_for_all_links_also_when_theirs_is_over() -> None:
+    async def test() -> None:
+        loop = asyncio.get_running_loop()
+        totals = SourceTotals()
+        one, other = (links.SourceReporter(number, "link", "topic", loop, totals) for number in (1, 2))
+        one.refused(RELEASED)
+        other.refused(RELEASED)
+        other.refused(MODIFIED_FAILED)
+        one.ended(0, 0, 0)
+        one.dropped("the link ended before")
+        assert totals.refused == {DeliveryState.RELEASED: 2, DeliveryState.MODIFIED: 1}
+        assert totals.dropped == 1
+
+    asyncio.run(test())
+
+
+def test_what_became_of_deliveries_is_counted_for_all_links() -> None:
+    async def test() -> None:
+        totals = SinkTotals()
+        reporter = links.SinkReporter(1, "link", "topic", asyncio.get_running_loop(), lambda: None, totals)
+        reporter.redelivered(0, 1, RELEASED)
+        reporter.redelivered(0, 1, MODIFIED_FAILED)
+        reporter.redelivered(0, 1, Outcome(DeliveryState.NONE))
+        reporter.skipped(0, 2, Outcome(DeliveryState.REJECTED))
+        reporter.dead_lettered(0, 3, DeadLetter(Reason.REJECTED, 1))
+        assert totals.outcomes == {"released": 2, "modified": 1, "skipped": 1, "dead_lettered": 1}
+
+    asyncio.run(test())

@@ -58,3 +58,20 @@ print("goes on", flush=True)
 os._exit(0)
 """
     assert _run("json", code).stdout == "goes on\n"
+
+
+def test_lines_of_a_worker_carry_its_number_whatever_thread_writes_them() -> None:
+    code = """
+import logging, structlog, threading
+from bridge.observability import logging as ours
+ours.configure("info", "json", 3)
+def write():
+    structlog.get_logger().info("from a thread")
+    logging.getLogger("librdkafka").warning("from elsewhere")
+    structlog.get_logger().info("of another one", worker=5)
+thread = threading.Thread(target=write)
+thread.start()
+thread.join()
+"""
+    lines = [json.loads(line) for line in _run("json", code).stderr.splitlines()]
+    assert [line["worker"] for line in lines] == [3, 3, 5]

@@ -34,6 +34,16 @@ def test_with_first_an_outcome_settles() -> None:
     assert rig.settlement.close() == 0
 
 
+def test_with_first_a_sender_that_settles_early_changes_nothing() -> None:
+    rig = Rig(second=False)
+
+    rig.settlement.settled(0)
+    rig.settlement.accept([0])
+
+    assert rig.peer.outcomes == {0: ACCEPTED}
+    assert (rig.window.in_flight, rig.window.in_doubt) == (3, 0)
+
+
 def test_with_second_the_sender_settles() -> None:
     rig = Rig(second=True)
 
