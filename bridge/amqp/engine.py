@@ -13,22 +13,23 @@ Proton's engine documentation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from bridge.amqp import native, termini
 from bridge.amqp.links import IncomingLink, Link, OutgoingLink
+from bridge.amqp.opening import OpeningWatch
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from cproton_ffi import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bridge.amqp.contract import AnyLink, EngineEvents, EngineSettings
     from bridge.amqp.native import CData
     from bridge.model.dialect import Dialect
 
-_OUTPUT_BYTES: Final = 1 << 18
+_OUTPUT_BYTES: Final = 1 << 16
 _output: Final = ffi.new("char[]", _OUTPUT_BYTES)
 _output_view: Final = ffi.buffer(_output)
 
@@ -48,16 +49,14 @@ class Engine:
         "_closing",
         "_collector",
         "_connection",
-        "_control",
-        "_ended_links",
-        "_ended_sessions",
+        "_ended",
         "_events",
         "_failed",
         "_links",
         "_lost",
         "_on_change",
         "_opened",
-        "_opening_deadline_ms",
+        "_opening",
         "_reported",
         "_settings",
         "_touched",
@@ -77,31 +76,20 @@ class Engine:
         self.peer_container_id = ""
         self._links: dict[CData, AnyLink] = {}
         self._touched: list[AnyLink] = []
-        self._blocked: list[OutgoingLink] = []
-        self._ended_links: list[CData] = []
-        self._ended_sessions: list[CData] = []
-        self._opening_deadline_ms = 0
+        self._blocked: dict[OutgoingLink, None] = {}
+        """Those that wait for bytes to leave, in their order."""
+        self._ended = native.Ended()
+        self._opening = OpeningWatch(settings.idle_timeout_ms)
         self._opened = False
         self._closing = False
         self._failed = False
         self._reported = False
         self._lost = False
         self._connection, self._transport, self._collector = native.make_connection(settings)
-        self._control: dict[int, Callable[[CData], None]] = {
-            lib.PN_CONNECTION_REMOTE_OPEN: self._connection_opened,
-            lib.PN_CONNECTION_REMOTE_CLOSE: self._connection_closed,
-            lib.PN_SESSION_REMOTE_OPEN: self._session_opened,
-            lib.PN_SESSION_REMOTE_CLOSE: self._session_closed,
-            lib.PN_LINK_REMOTE_OPEN: self._link_attached,
-            lib.PN_LINK_REMOTE_CLOSE: self._link_closed,
-            lib.PN_LINK_REMOTE_DETACH: self._link_detached,
-            lib.PN_LINK_FLOW: self._link_flow,
-            lib.PN_TRANSPORT_ERROR: self._transport_failed,
-        }
 
     # ------------------------------------------------------------------ bottom half
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: bytes | memoryview) -> None:
         """Take bytes from the peer and handle what they say."""
         transport = self._transport
         base = ffi.from_buffer(data)
@@ -152,12 +140,14 @@ class Engine:
                 return False
             if self.congested:
                 return True
-            self._free_ended()
+            if self._ended.free():
+                # The collector holds the last reference to each.
+                self._handle_events()
             if not self._blocked or not may_go_on:
                 return True
             # As long as no bytes leave, links that find no room now will not find any at a second look.
             may_go_on = False
-            blocked, self._blocked = self._blocked, []
+            blocked, self._blocked = self._blocked, {}
             for link in blocked:
                 if not link.discards:
                     self.call(link, link.batch_ended)
@@ -172,22 +162,15 @@ class Engine:
         return deadline
 
     def _await_open(self, now_ms: int, deadline_ms: int) -> int:
-        """Give up a peer that does not open in time: proton watches it only after its protocol header."""
-        timeout_ms = self._settings.idle_timeout_ms
-        if self._failed or not timeout_ms:
+        """Give up a peer that does not open in time."""
+        if self._failed:
             return deadline_ms
-        if not self._opening_deadline_ms:
-            self._opening_deadline_ms = now_ms + timeout_ms
-        elif now_ms >= self._opening_deadline_ms:
+        if self._opening.is_over(now_ms):
             self._failed = True
-            self._report_closed(
-                Condition(
-                    conditions.RESOURCE_LIMIT_EXCEEDED,
-                    f"the peer did not open its connection within {timeout_ms} ms",
-                )
-            )
+            because = f"the peer did not open its connection within {self._settings.idle_timeout_ms} ms"
+            self._report_closed(Condition(conditions.RESOURCE_LIMIT_EXCEEDED, because))
             return deadline_ms
-        return min(deadline_ms or self._opening_deadline_ms, self._opening_deadline_ms)
+        return self._opening.earlier(deadline_ms)
 
     def tolerate_silence(self, *, tolerates: bool) -> None:
         """Stop, or begin again, to give up a peer that sends nothing: what it sends is not being read."""
@@ -251,8 +234,7 @@ class Engine:
 
     def blocked(self, link: OutgoingLink) -> None:
         """Remember a link that may go on when bytes have left."""
-        if link not in self._blocked:
-            self._blocked.append(link)
+        self._blocked[link] = None
 
     def queues(self, session: CData) -> bool:
         """Tell whether a link of this session has messages that still may be sent."""
@@ -280,10 +262,10 @@ class Engine:
                             touched.append(link)
                         link.delivery_changed(delivery)
                 else:
-                    handle = self._control.get(_event_type(event))
+                    handle = self._CONTROL.get(_event_type(event))
                     if handle is not None:
                         link = None
-                        handle(event)
+                        handle(self, event)
             except Exception as error:
                 if link is None:
                     _pop_event(collector)
@@ -346,13 +328,13 @@ class Engine:
                 link.end()
                 self._remove(pointer)
         lib.pn_session_close(session)
-        self._ended_sessions.append(session)
+        self._ended.sessions.append(session)
 
     def _link_attached(self, event: CData) -> None:
         if self._closing:
             return
         pointer = lib.pn_event_link(event)
-        if self._ended_links:
+        if self._ended.links:
             # Their detaches are made now: proton makes attaches first, and a peer that attached a link's
             # name again without waiting would see it attached twice.
             lib.pn_transport_pending(self._transport)
@@ -376,28 +358,12 @@ class Engine:
         if link is not None:
             link.ended_by_peer(closed=closed)
             self._remove(pointer)
-            self._ended_links.append(pointer)
+            self._ended.links.append(pointer)
 
     def _remove(self, pointer: CData) -> None:
         link = self._links.pop(pointer)
-        if isinstance(link, OutgoingLink) and link in self._blocked:
-            self._blocked.remove(link)
-
-    def _free_ended(self) -> None:
-        """Free links and sessions that both ends are done with, now that the last of them was written.
-
-        Before, proton would settle what they leave unsettled and tell the peer: a settlement without an
-        outcome, which many a client takes for success.
-        """
-        if self._ended_links or self._ended_sessions:
-            for pointer in self._ended_links:
-                lib.pn_link_free(pointer)
-            for session in self._ended_sessions:
-                lib.pn_session_free(session)
-            self._ended_links.clear()
-            self._ended_sessions.clear()
-            # The collector holds the last reference to each.
-            self._handle_events()
+        if isinstance(link, OutgoingLink):
+            self._blocked.pop(link, None)
 
     def _link_flow(self, event: CData) -> None:
         link = self._links.get(lib.pn_event_link(event))
@@ -414,3 +380,16 @@ class Engine:
         if not self._reported:
             self._reported = True
             self._events.closed(condition)
+
+    _CONTROL: ClassVar[Mapping[int, Callable[[Engine, CData], None]]] = {
+        lib.PN_CONNECTION_REMOTE_OPEN: _connection_opened,
+        lib.PN_CONNECTION_REMOTE_CLOSE: _connection_closed,
+        lib.PN_SESSION_REMOTE_OPEN: _session_opened,
+        lib.PN_SESSION_REMOTE_CLOSE: _session_closed,
+        lib.PN_LINK_REMOTE_OPEN: _link_attached,
+        lib.PN_LINK_REMOTE_CLOSE: _link_closed,
+        lib.PN_LINK_REMOTE_DETACH: _link_detached,
+        lib.PN_LINK_FLOW: _link_flow,
+        lib.PN_TRANSPORT_ERROR: _transport_failed,
+    }
+    """What is done about events of proton that are not about a delivery: one table for all connections."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bridge.amqp.assembly import Assembly
 from bridge.amqp.native import CData, read_outcome, renew_window
 from bridge.model.outcomes import DeliveryState
 from cproton_ffi import ffi, lib
@@ -92,7 +93,7 @@ def _received_otherwise(link: IncomingLink, delivery: CData, count: int) -> None
         _give_up(link, delivery)
         return
     if parts is None:
-        parts = link.assembling = bytearray()
+        parts = link.assembling = Assembly()
         link.whole_bytes_max = 0
     if len(parts) + count > link.max_message_size_bytes:
         # The link ends, and nothing more of the message is kept (core 2.7.3).
@@ -101,12 +102,7 @@ def _received_otherwise(link: IncomingLink, delivery: CData, count: int) -> None
         _discard(link, delivery)
         return
     before = len(parts)
-    while count > 0:
-        taken = _recv(pointer, _scratch, min(count, SCRATCH_BYTES))
-        if taken <= 0:
-            break
-        count -= taken
-        parts += _view[:taken]
+    parts.receive(pointer, count)
     if _partial(delivery):
         link.handler.arriving(len(parts) - before)
         return
@@ -114,12 +110,11 @@ def _received_otherwise(link: IncomingLink, delivery: CData, count: int) -> None
         link.handler.arriving(-before)
     link.assembled()
     _advance(pointer)
-    if _settled(delivery):
+    is_settled = _settled(delivery)
+    if is_settled:
         link.presettled = delivery
-        link.handler.transferred(delivery, bytes(parts), True)  # noqa: FBT003 - positional: the hot path
         _settle(delivery)
-    else:
-        link.handler.transferred(delivery, bytes(parts), False)  # noqa: FBT003 - positional: the hot path
+    link.handler.transferred(delivery, parts.whole(), is_settled)
 
 
 def _give_up(link: IncomingLink, delivery: CData) -> None:

@@ -22,6 +22,7 @@ from cproton_ffi import lib
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bridge.amqp.assembly import Assembly
     from bridge.amqp.engine import Engine
     from bridge.amqp.handlers import IncomingHandler, LinkHandler, OutgoingHandler
     from bridge.amqp.native import CData
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from bridge.model.outcomes import Outcome
 
 OUTGOING_BYTES_MAX: Final = 1 << 20
-"""How many bytes a session may hold that the peer's window or the socket have not taken yet."""
+"""What a session may hold that the peer's window or the socket have not taken yet."""
 
 
 class Link:
@@ -150,7 +151,7 @@ class IncomingLink(Link):
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         super().__init__(engine, pointer, request)
         self.handler: IncomingHandler = NOT_OPEN_YET
-        self.assembling: bytearray | None = None
+        self.assembling: Assembly | None = None
         self.presettled: CData | None = None
         """The last delivery of the current batch that arrived settled or was given up."""
         self.max_message_size_bytes = 0
@@ -370,8 +371,7 @@ class OutgoingLink(Link):
         """Settle deliveries, and forget them."""
         if self.ended:
             return
-        large = self.large
-        if large is not None and large.delivery in deliveries:
+        if (large := self.large) is not None and large.delivery in deliveries:
             # Its receiver did not wait for the end of it; proton would take it for whole.
             large.settles = True
             deliveries = [delivery for delivery in deliveries if delivery != large.delivery]
@@ -393,8 +393,7 @@ class OutgoingLink(Link):
         """Give unused credit back, as the peer asked (core 2.6.7); if not now, `batch_ended` is called."""
         if self.ended:
             return
-        if self.queues():
-            # Messages wait for the session's window. Proton would answer once they have left, and forgets.
+        if self.queues():  # for the session's window: proton would answer once they have left, and forgets
             self.engine.blocked(self)
         else:
             lib.pn_link_drained(self.pointer)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from bridge.model.conditions import Condition
 
 WRITE_BUFFER_BYTES: Final = 1 << 18
+INPUT_BYTES: Final = 1 << 16
+"""How much is read at a time: messages of a millisecond or two."""
+TURN_BYTES: Final = 1 << 18
+"""How much is read of a connection before the others have their turn."""
 CATCH_UP_SECONDS: Final = 1.0
 """How long after a pause the bytes that waited in the socket have to arrive, before silence counts again."""
 
@@ -43,7 +47,7 @@ class ConnectionEvents(Protocol):
         """Report an exception in a link's handler."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """One connection: a socket and its engine."""
 
     __slots__ = (
@@ -51,8 +55,11 @@ class Connection(asyncio.Protocol):
         "_listener",
         "_loop",
         "_may_finish",
+        "_overdue",
         "_reads",
+        "_tolerates",
         "_transport",
+        "_turn_bytes",
         "connection_id",
         "engine",
     )
@@ -63,7 +70,12 @@ class Connection(asyncio.Protocol):
         self._loop = listener.loop
         self._transport: asyncio.Transport | None = None
         self._flush_asked = False
+        self._turn_bytes = 0
         self._reads = True
+        self._tolerates = False
+        """Its peer is not given up though nothing comes: it is not read, or has not been for long."""
+        self._overdue = False
+        """A deadline passed meanwhile."""
         self._may_finish = False
         """It may read on, until the message that it is in the middle of is whole."""
         self.engine = Engine(listener.settings, self, self._ask_flush)
@@ -80,7 +92,21 @@ class Connection(asyncio.Protocol):
         self._listener.events.accepted(self.connection_id, _peer_text(peer))
         self.tick()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, _size: int) -> memoryview:
+        """Give the loop room for input: the same for all connections, since it is used up at once."""
+        return self._listener.input
+
+    def buffer_updated(self, size: int) -> None:
+        """Take what came; after a certain amount others have their turn."""
+        self.received(self._listener.input[:size])
+        self._turn_bytes += size
+        if self._is_turn_over():
+            # The loop would go on as long as there is more, which a sender at full speed always has.
+            if self._transport is not None and self._reads:
+                self._transport.pause_reading()
+            self._loop.call_soon(self._next_turn)
+
+    def received(self, data: bytes | memoryview) -> None:
         """Give bytes to the engine, and send what comes of them."""
         # What the engine wants to send is sent once, below: no call of the loop is needed for it.
         self._flush_asked = True
@@ -148,21 +174,36 @@ class Connection(asyncio.Protocol):
         if self._may_finish and self.engine.assembling():
             return
         self._may_finish = self._reads = False
+        self._tolerates = True
         self.engine.tolerate_silence(tolerates=True)
-        self._transport.pause_reading()
+        if not self._is_turn_over():
+            self._transport.pause_reading()
 
-    def start_reading(self) -> None:
-        """Read again."""
+    def start_reading(self) -> bool:
+        """Read again; tells whether it did not, in which case `caught_up` is to be called in a while."""
         self._may_finish = False
         if self._transport is None or self._reads:
-            return
+            return False
         self._reads = True
-        self._transport.resume_reading()
-        self._loop.call_later(CATCH_UP_SECONDS, self._caught_up)
+        if not self._is_turn_over():
+            self._transport.resume_reading()
+        return True
+
+    def caught_up(self) -> None:
+        """Take notice that what waited in the socket has arrived: silence counts again."""
+        if self._transport is None or not self._reads:
+            return
+        self._tolerates = False
+        self.engine.tolerate_silence(tolerates=False)
+        if self._overdue:
+            # Nobody has asked for the time since, and silence is noticed by the clock alone.
+            self._overdue = False
+            self._loop.call_soon(self.tick)
 
     def finish_message(self) -> None:
         """Read on, though the others may not, until the message that has arrived in part is whole."""
-        self.start_reading()
+        if self.start_reading():
+            self._loop.call_later(CATCH_UP_SECONDS, self.caught_up)
         self._may_finish = True
 
     def finishes(self) -> bool:
@@ -178,13 +219,16 @@ class Connection(asyncio.Protocol):
         self._may_finish = False
         self.stop_reading()
 
-    def _caught_up(self) -> None:
-        if self._transport is not None and self._reads:
-            self.engine.tolerate_silence(tolerates=False)
-            # Nobody may have asked for the time since, and silence is noticed by the clock alone.
-            self.tick()
-
     # ------------------------------------------------------------------ inside
+
+    def _is_turn_over(self) -> bool:
+        """Tell whether nothing is read until others had their turn."""
+        return self._turn_bytes >= TURN_BYTES
+
+    def _next_turn(self) -> None:
+        self._turn_bytes = 0
+        if self._transport is not None and self._reads:
+            self._transport.resume_reading()
 
     def _ask_flush(self) -> None:
         if not self._flush_asked:
@@ -212,6 +256,7 @@ class Connection(asyncio.Protocol):
         """Let the engine see the time: its peer may be silent, or wait for a heartbeat."""
         if self._transport is None:
             return
+        self._overdue = self._tolerates
         # As with input, what comes of it is sent once, below.
         self._flush_asked = True
         # Proton takes 0 for "no deadline"; the loop's clock may well begin there.
@@ -239,6 +284,8 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self.deadlines = Deadlines(self.loop)
         self.reading_stopped = False
+        self.input = memoryview(bytearray(INPUT_BYTES))
+        """Room for what is read, of one connection at a time."""
         self._finishing: Connection | None = None
         """The last one that was let read on, while the others may not, until its message is whole."""
         self._server: asyncio.Server | None = None
@@ -274,8 +321,9 @@ class Listener:
     def start_reading(self) -> None:
         """Read again from all."""
         self.reading_stopped = False
-        for connection in self.connections:
-            connection.start_reading()
+        resumed = [connection for connection in self.connections if connection.start_reading()]
+        # One timer for all: there may be thousands, and that several times a second.
+        self.loop.call_later(CATCH_UP_SECONDS, _caught_up, resumed)
 
     def finish_one_message(self, *, another: bool) -> int:
         """Let one connection read until the message that it is in the middle of is whole.
@@ -316,6 +364,11 @@ class Listener:
         """Close all connections for a reason."""
         for connection in list(self.connections):
             connection.close(condition)
+
+
+def _caught_up(connections: list[Connection]) -> None:
+    for connection in connections:
+        connection.caught_up()
 
 
 def _peer_text(peer: object) -> str:

@@ -79,6 +79,32 @@ def free_connection(connection: CData, transport: CData, collector: CData) -> No
     lib.pn_collector_free(collector)
 
 
+class Ended:
+    """Links and sessions that both ends are done with, until they may be freed.
+
+    That is when the last of them was written. Before, proton would settle what they leave unsettled and tell
+    the peer: a settlement without an outcome, which many a client takes for success.
+    """
+
+    __slots__ = ("links", "sessions")
+
+    def __init__(self) -> None:
+        self.links: list[CData] = []
+        self.sessions: list[CData] = []
+
+    def free(self) -> bool:
+        """Free them; tells whether there were any."""
+        if not self.links and not self.sessions:
+            return False
+        for link in self.links:
+            lib.pn_link_free(link)
+        for session in self.sessions:
+            lib.pn_session_free(session)
+        self.links.clear()
+        self.sessions.clear()
+        return True
+
+
 def text(pointer: CData) -> str | None:
     """Read a C string; bytes that are not UTF-8 are replaced, since this goes to logs and comparisons."""
     if not pointer:

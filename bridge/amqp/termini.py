@@ -185,7 +185,7 @@ def write_answer(link: CData, request: AttachRequest, granted: Granted | None) -
             _put_filters(source, remote_source, granted.applied)
     lib.pn_link_set_snd_settle_mode(link, int(request.snd_settle_mode))
     lib.pn_link_set_rcv_settle_mode(link, int(request.rcv_settle_mode))
-    # All that is needed of them was read, and links are many: that is one KiB in ten for each.
+    # All that is needed of them was read, and proton would keep most of a KiB for as long as the link lasts.
     native.forget_terminus(remote_source)
     native.forget_terminus(remote_target)
 

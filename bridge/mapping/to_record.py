@@ -81,8 +81,14 @@ def message_to_record(options: MappingOptions) -> Callable[[bytes], Record]:
     tombstone that the route denies, `amqp:resource-limit-exceeded` for too many or too large
     headers.
     """
-    reader = MessageReader(options)
-    read, alike = reader.read, reader.shapes.record
+    read: Callable[[bytes], Record]
+
+    def alike(message: bytes) -> Record | None:
+        # The first message that is more than a body: many a link never has one, and there are thousands.
+        nonlocal alike, read
+        reader = MessageReader(options)
+        read, alike = reader.read, reader.shapes.record
+        return alike(message)
 
     def to_record(message: bytes) -> Record:
         try:

@@ -64,6 +64,8 @@ _NOWHERE: Final = Destination(
 class AnonymousSourceLink(SourceLink):
     """The state machine of one sender whose messages go to many topics."""
 
+    __slots__ = ("_destinations", "_produces_alone", "_waiting")
+
     def __init__(
         self,
         port: SourcePort,

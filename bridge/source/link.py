@@ -13,33 +13,48 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from bridge.mapping.errors import MappingError
 from bridge.mapping.record import ANY_PARTITION, Headers, Record
-from bridge.model import conditions
-from bridge.model.conditions import Condition
 from bridge.model.failures import Failure, Reach
 from bridge.source import outcomes
+from bridge.source.answers import AnsweringLink
 from bridge.source.budget import message_bytes
-from bridge.source.credit import CreditWindow
 from bridge.source.outcomes import Place
 from bridge.source.pending import Failed, Parked
 from bridge.source.ports import QUEUE_FULL, Delivery, Destination, Produced
 from bridge.source.resending import Resending
-from bridge.source.settlement import Settlement
 
 if TYPE_CHECKING:
-    from bridge.model.outcomes import Outcome
     from bridge.source.policy import SourcePolicy
     from bridge.source.ports import Peer, Produce, SourceDoors, SourceEvents, SourcePort
 
 
-BROKEN: Final = Condition(conditions.INTERNAL_ERROR, "the bridge failed on this link; its log says why")
-
-
-class SourceLink:
+class SourceLink(AnsweringLink):
     """The state machine of one attached sender."""
+
+    __slots__ = (
+        "_failed",
+        "_is_plain",
+        "_is_ready",
+        "_length",
+        "_parked",
+        "_partition",
+        "_produce",
+        "_produce_alone",
+        "_produce_unacknowledged",
+        "_ready",
+        "_report",
+        "_resending",
+        "_settled_directly",
+        "_settles_first",
+        "_size",
+        "_stored",
+        "_stored_presettled",
+        "_to_record",
+        "accepted",
+    )
 
     def __init__(
         self,
@@ -50,38 +65,24 @@ class SourceLink:
         peer: Peer,
         events: SourceEvents,
     ) -> None:
-        self._port = port
+        super().__init__(port, policy, doors, peer, events)
         self._goes_to(destination)
-        self._doors = doors
         self._ready = doors.ready
-        self._peer = peer
-        self._events = events
         self._settled_directly = policy.settled_unacknowledged
         self._settles_first = policy.settles_first
-        self._prefetches = policy.prefetch
         self._is_plain = policy.settles_first and destination.partition == ANY_PARTITION
         """What arrives unsettled is sent on as it is mapped."""
-        self.window = CreditWindow(policy.window)
-        self.closed = False
-        self.accepted = self.arrived_count = 0
-        self._stopped = False
-        self._gives_credit = False
-        """The link is open, and the process is not about to end."""
+        self.accepted = 0
         self._is_ready = False
         self._stored: list[Delivery] = []
         self._stored_presettled = 0
         self._failed: list[Failed] = []
-        self._parked: deque[Parked] = deque()
-        self._resending = Resending(self, doors.classify, doors.retry)
-        self._presettled = 0
-        """Of those in flight, the ones that wait for no outcome."""
-        self._share = doors.budget.share()
-        self._arrived = self._arrived_bytes = self._freed_bytes = 0
-        """What came since the last batch, what was answered since the last flush; overheads included."""
+        self._parked: deque[Parked] | None = None
+        self._resending: Resending | None = None
+        """Made when they are needed, as there are thousands of links; an empty deque takes most of a KiB."""
         self._length = self._size = -1
         """The last message's: those of one link are often alike."""
         self._report = self._reported
-        self._settlement = Settlement(port, self.window, settles_first=self._settles_first)
 
     def _goes_to(self, destination: Destination) -> None:
         """Take what a destination says into the fields that each message needs."""
@@ -157,36 +158,20 @@ class SourceLink:
         if self.closed:
             return
         self.closed = True
-        for parked in self._parked:
+        for parked in self._parked or ():
             self._abandon(parked.delivery, parked.size_bytes, "the link ended while the queue was full")
-        for failed in (*self._failed, *self._resending.refused):
+        refused = self._resending.refused if self._resending else ()
+        for failed in (*self._failed, *refused):
             self._abandon(failed.delivery, failed.size_bytes, self._doors.classify(failed.error).description)
         self._count_bytes()
         self._share.close()
-        self._parked.clear()
+        # Both know the link: Python frees it at once if they part.
+        self._parked = self._resending = None
+        del self._report
         self._stored.clear()
         self._failed.clear()
-        self._resending.refused.clear()
         in_doubt = self._settlement.close()
         self._events.ended(self.accepted, self.window.in_flight - self._presettled, in_doubt)
-
-    def _abandon(self, delivery: Delivery | None, size: int, reason: str) -> None:
-        """Forget a message that its link's end left behind."""
-        self._freed_bytes += size
-        if delivery is None:
-            self.window.answered()
-            self._presettled -= 1
-            self._events.dropped(reason)
-
-    def stop_credit(self) -> None:
-        """Give no more credit: the process is about to end."""
-        self._stopped = True
-        self._gives_credit = False
-
-    def detach(self, condition: Condition) -> None:
-        """End the link for a reason that its owner has."""
-        if not self.closed:
-            self._port.detach(condition)
 
     # ------------------------------------------------------------------ from the producer
 
@@ -212,22 +197,15 @@ class SourceLink:
             for failed in all_failed:
                 failure = self._doors.classify(failed.error)
                 if failure.reach is Reach.BATCH and not failed.was_alone:
+                    if self._resending is None:
+                        self._resending = Resending(self, self._doors.classify, self._doors.retry)
                     self._resending.refused.append(failed)
                 else:
                     self.failed(failed.delivery, failed.size_bytes, failure, self._place(failed.produced))
-        if self._resending.refused:
+        if self._resending is not None:
             self._resending.send(self._place)
         self._count_bytes()
         self._grant()
-
-    def credit_may_flow(self) -> None:
-        """Give credit that was held back: Kafka is there again."""
-        self._grant()
-
-    def broke(self, error: Exception) -> None:
-        """End the link: the bridge failed on it."""
-        self._events.broke(error)
-        self._port.detach(BROKEN)
 
     def _reported(
         self,
@@ -261,13 +239,6 @@ class SourceLink:
 
     # ------------------------------------------------------------------ inside
 
-    def _count_bytes(self) -> None:
-        self.arrived_count += self._arrived
-        change = self._arrived_bytes - self._freed_bytes
-        self._arrived = self._arrived_bytes = self._freed_bytes = 0
-        if change:
-            self._share.hold(change)
-
     def _take(self, delivery: Delivery, payload: bytes, settled: bool, size: int) -> None:  # noqa: FBT001 - positional: the hot path
         try:
             record = self._to_record(payload)
@@ -293,7 +264,7 @@ class SourceLink:
 
     def _send(self, delivery: Delivery | None, size: int, record: Record) -> None:
         if self._parked:
-            self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
+            self._park(delivery, size, record)
             return
         failure = self._produce(
             self._topic, *record, partial(self._report, delivery, size, record[2], record[4])
@@ -306,10 +277,15 @@ class SourceLink:
         if failure.kafka_error == QUEUE_FULL:
             # The record was surely not stored, and its sender waits for an outcome: it is kept, and so is
             # the order of those behind it. The window bounds how many there can be.
-            self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
+            self._park(delivery, size, record)
             self._doors.retry(self)
         else:
             self.failed(delivery, size, failure, Place.of(self._topic, self._peer.reference, record[3]))
+
+    def _park(self, delivery: Delivery | None, size: int, record: Record) -> None:
+        if self._parked is None:
+            self._parked = deque()
+        self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
 
     def _unpark(self) -> None:
         parked = self._parked
@@ -343,58 +319,3 @@ class SourceLink:
         failure = self._produce_unacknowledged(self._topic, *record, self._unacknowledged_reported)
         if failure is not None:
             self._events.dropped(failure.description)
-
-    def failed(self, delivery: Delivery | None, size: int, failure: Failure, place: Place) -> None:
-        """Answer a record that is not stored."""
-        if self.closed:
-            self._share.hold(-size)
-            if delivery is None:
-                self._events.dropped(failure.description)
-            return
-        self._freed_bytes += size
-        if delivery is None:
-            self.window.answered()
-            self._presettled -= 1
-            self._events.dropped(failure.description)
-        elif not self._ends_link(failure, place):
-            self._answer(delivery, outcomes.for_failure(failure, self._peer.understood, place))
-
-    def _ends_link(self, failure: Failure, place: Place) -> bool:
-        """Detach where a failure is not the message's but the link's: nothing it sends can be stored."""
-        condition = outcomes.for_link(failure, place, self._partitions)
-        if condition is not None:
-            self._port.detach(condition)
-        return condition is not None
-
-    def _refuse(self, delivery: Delivery, size: int, settled: bool, outcome: Outcome) -> None:  # noqa: FBT001 - positional: the hot path
-        self._freed_bytes += size
-        if settled:
-            self.window.answered()
-            self._events.dropped(outcome.condition.description if outcome.condition else "")
-        else:
-            self._answer(delivery, outcome)
-
-    def _answer(self, delivery: Delivery, outcome: Outcome) -> None:
-        self._events.refused(outcome)
-        self._settlement.answer(delivery, outcome)
-
-    def _grant(self) -> None:
-        window = self.window
-        if not self._gives_credit or self.closed or not window.is_low():
-            return
-        if self._prefetches:
-            # What is settled is handed on or dropped, and waits for nobody.
-            credit = window.grant()
-        elif not self._doors.kafka_takes():
-            return
-        else:
-            window.limit = self._share.fit(window.window)
-            credit = window.grant(self._room())
-        if credit:
-            self._port.grant(credit)
-
-    def _place(self, produced: Produced | None = None) -> Place:
-        reference = self._peer.reference
-        if produced is None:
-            return Place(self._topic, reference)
-        return Place.of(produced.topic() or self._topic, reference, produced.partition())

@@ -40,6 +40,8 @@ class Resending:
     `classify` reads a producer's error, `retry` asks for a `flush` of the link when a producer has room.
     """
 
+    __slots__ = ("_classify", "_owner", "_retry", "refused")
+
     def __init__(
         self, owner: Owner, classify: Callable[[object], Failure], retry: Callable[[Flushable], None]
     ) -> None:

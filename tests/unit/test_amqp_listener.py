@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import TYPE_CHECKING
 
 from support.frames import AMQP_HEADER, make_attach, make_begin, make_frame, make_opening, make_transfer
 from support.wire import SETTINGS, Incoming
 
 from bridge.amqp.links import IncomingLink
-from bridge.amqp.listener import WRITE_BUFFER_BYTES, Connection, Listener
+from bridge.amqp.listener import TURN_BYTES, WRITE_BUFFER_BYTES, Connection, Listener
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 
@@ -128,8 +130,8 @@ def test_a_life_is_told_from_end_to_end() -> None:
     async def test(setup: Setup) -> None:
         assert setup.wire.limit == WRITE_BUFFER_BYTES
         assert setup.listener.connections == {setup.connection}
-        setup.connection.data_received(make_opening())
-        setup.connection.data_received(make_frame("close"))
+        setup.connection.received(make_opening())
+        setup.connection.received(make_frame("close"))
         assert setup.wire.ended == "closed"
         setup.connection.connection_lost(None)
         assert setup.listener.connections == set()
@@ -142,9 +144,46 @@ def test_a_life_is_told_from_end_to_end() -> None:
     on_a_loop(test)
 
 
+def given(connection: Connection, data: bytes) -> None:
+    """Give a connection bytes as the loop does."""
+    room = connection.get_buffer(-1)
+    room[: len(data)] = data
+    connection.buffer_updated(len(data))
+
+
+def test_a_connection_that_sends_without_end_lets_others_have_their_turn() -> None:
+    async def test(setup: Setup) -> None:
+        given(setup.connection, make_opening())
+        body = b"x" * 60_000
+        for number in range(TURN_BYTES // len(body)):
+            given(setup.connection, make_transfer(number, body))
+        assert setup.wire.reads()
+        given(setup.connection, make_transfer(TURN_BYTES // len(body), body))
+        assert not setup.wire.reads()
+        await turns()
+        assert setup.wire.reads()
+
+    on_a_loop(test)
+
+
+def test_a_turn_that_is_over_and_a_throttle_do_not_disturb_each_other() -> None:
+    async def test(setup: Setup) -> None:
+        given(setup.connection, make_opening())
+        body = b"x" * 60_000
+        for number in range(TURN_BYTES // len(body) + 1):
+            given(setup.connection, make_transfer(number, body))
+        setup.listener.stop_reading()
+        await turns()
+        assert not setup.wire.reads()
+        setup.listener.start_reading()
+        assert setup.wire.reads()
+
+    on_a_loop(test)
+
+
 def test_what_comes_of_input_is_written_at_once() -> None:
     async def test(setup: Setup) -> None:
-        setup.connection.data_received(make_opening())
+        setup.connection.received(make_opening())
         assert len(setup.wire.written) == 1
         assert setup.wire.written[0].startswith(AMQP_HEADER)
         await turns()
@@ -155,8 +194,8 @@ def test_what_comes_of_input_is_written_at_once() -> None:
 
 def test_what_links_do_later_is_written_once_for_all() -> None:
     async def test(setup: Setup) -> None:
-        setup.connection.data_received(make_opening())
-        setup.connection.data_received(make_transfer(0, b"x") + make_transfer(1, b"y"))
+        setup.connection.received(make_opening())
+        setup.connection.received(make_transfer(0, b"x") + make_transfer(1, b"y"))
         setup.wire.written.clear()
         [link] = setup.links
         assert isinstance(link.handler, Incoming)
@@ -173,7 +212,7 @@ def test_what_links_do_later_is_written_once_for_all() -> None:
 def test_nothing_is_written_while_the_socket_takes_nothing() -> None:
     async def test(setup: Setup) -> None:
         setup.connection.pause_writing()
-        setup.connection.data_received(make_opening())
+        setup.connection.received(make_opening())
         await turns()
         assert setup.wire.written == []
         setup.connection.resume_writing()
@@ -185,7 +224,7 @@ def test_nothing_is_written_while_the_socket_takes_nothing() -> None:
 
 def test_garbage_is_answered_told_and_the_socket_closed() -> None:
     async def test(setup: Setup) -> None:
-        setup.connection.data_received(b"GET / HTTP/1.1\r\n\r\n")
+        setup.connection.received(b"GET / HTTP/1.1\r\n\r\n")
         assert setup.wire.ended == "closed"
         assert b"framing-error" in b"".join(setup.wire.written)
         assert setup.told.lines[-1] == ("failed", 1, conditions.CONNECTION_FRAMING_ERROR)
@@ -195,7 +234,7 @@ def test_garbage_is_answered_told_and_the_socket_closed() -> None:
 
 def test_an_end_of_input_closes_the_socket() -> None:
     async def test(setup: Setup) -> None:
-        setup.connection.data_received(make_opening() + b"\x00")
+        setup.connection.received(make_opening() + b"\x00")
         setup.connection.eof_received()
         assert setup.wire.ended == "closed"
         assert setup.told.lines[-1] == ("failed", 1, conditions.CONNECTION_FRAMING_ERROR)
@@ -205,7 +244,7 @@ def test_an_end_of_input_closes_the_socket() -> None:
 
 def test_a_dead_peer_whose_socket_is_full_is_not_waited_for() -> None:
     async def test(setup: Setup) -> None:
-        setup.connection.data_received(make_opening())
+        setup.connection.received(make_opening())
         setup.connection.pause_writing()
         now_ms = int(setup.listener.loop.time() * 1000)
         setup.connection.engine.tick(now_ms + SETTINGS.idle_timeout_ms * 2)
@@ -218,7 +257,7 @@ def test_a_dead_peer_whose_socket_is_full_is_not_waited_for() -> None:
 
 def test_a_close_by_the_bridge_is_written_and_closes_the_socket() -> None:
     async def test(setup: Setup) -> None:
-        setup.connection.data_received(make_opening())
+        setup.connection.received(make_opening())
         setup.listener.close(REASON)
         await turns()
         assert REASON.name.encode() in b"".join(setup.wire.written)
@@ -229,7 +268,7 @@ def test_a_close_by_the_bridge_is_written_and_closes_the_socket() -> None:
 
 def test_nothing_is_asked_of_a_connection_that_is_lost() -> None:
     async def test(setup: Setup) -> None:
-        setup.connection.data_received(make_opening())
+        setup.connection.received(make_opening())
         [link] = setup.links
         link.grant(1)
         setup.connection.connection_lost(ConnectionResetError())
@@ -243,16 +282,34 @@ def test_nothing_is_asked_of_a_connection_that_is_lost() -> None:
     on_a_loop(test)
 
 
+def test_a_connection_that_is_lost_does_not_wait_for_the_garbage_collector() -> None:
+    async def test(setup: Setup) -> None:
+        _, connection = setup.another(2)
+        connection.received(make_opening())
+        await turns()
+        engine = weakref.ref(connection.engine)
+        gc.disable()
+        try:
+            setup.links.clear()
+            connection.connection_lost(None)
+            del connection
+            assert engine() is None
+        finally:
+            gc.enable()
+
+    on_a_loop(test)
+
+
 def test_an_exception_in_a_handler_is_told_with_its_link() -> None:
     class Broken(Incoming):
         def transferred(self, _delivery: object, _payload: bytes, _settled: bool, /) -> None:  # noqa: FBT001
             raise ValueError("oh")
 
     async def test(setup: Setup) -> None:
-        setup.connection.data_received(make_opening())
+        setup.connection.received(make_opening())
         [link] = setup.links
         link.handler = Broken()
-        setup.connection.data_received(make_transfer(0, b"x"))
+        setup.connection.received(make_transfer(0, b"x"))
         assert setup.told.lines[-1] == ("handler failed", 1, "sender", "ValueError('oh')")
         assert setup.wire.ended == ""
 
@@ -264,7 +321,7 @@ def test_an_exception_in_a_handler_is_told_with_its_link() -> None:
 
 def sending(setup: Setup) -> None:
     """Let the peer attach a link to send on."""
-    setup.connection.data_received(make_opening())
+    setup.connection.received(make_opening())
     assert setup.links
 
 
@@ -284,10 +341,10 @@ def test_a_peer_that_sends_is_not_read_until_there_is_room_again() -> None:
 def test_a_peer_that_sends_nothing_is_read_all_the_same() -> None:
     async def test(setup: Setup) -> None:
         opening = AMQP_HEADER + make_frame("open", fields={"container-id": "by-hand"}) + make_begin()
-        setup.connection.data_received(opening)
+        setup.connection.received(opening)
         setup.listener.stop_reading()
         assert setup.wire.reads()
-        setup.connection.data_received(make_attach("sender", 0))
+        setup.connection.received(make_attach("sender", 0))
         assert not setup.wire.reads(), "it does now"
 
     on_a_loop(test)
@@ -305,9 +362,38 @@ def test_a_peer_that_is_not_read_is_not_taken_for_dead() -> None:
         assert [line for line in setup.told.lines if line[0] == "failed"] == []
 
         setup.listener.start_reading()
-        setup.connection._caught_up()  # noqa: SLF001 - a second later
+        setup.connection.caught_up()
         setup.connection.engine.tick(now_ms + 61 * 60_000)
         assert setup.told.lines[-1][0] == "failed", "it is read again, and nothing came"
+
+    on_a_loop(test)
+
+
+def test_a_deadline_that_passes_while_a_peer_is_not_read_is_looked_at_when_it_is_read_again() -> None:
+    class Watched(Connection):
+        __slots__ = ("ticks",)
+
+        def tick(self) -> None:
+            self.ticks = getattr(self, "ticks", 0) + 1
+            super().tick()
+
+    async def test(setup: Setup) -> None:
+        ticks = []
+        for number, passes in ((2, False), (3, True)):
+            connection = Watched(setup.listener, number)
+            connection.connection_made(Wire())
+            connection.received(make_opening())
+            await turns()
+            setup.listener.stop_reading()
+            if passes:
+                connection.tick()
+            setup.listener.start_reading()
+            before = connection.ticks
+            connection.caught_up()
+            await turns()
+            ticks.append(connection.ticks - before)
+            connection.connection_lost(None)
+        assert ticks == [0, 1]
 
     on_a_loop(test)
 
@@ -315,14 +401,14 @@ def test_a_peer_that_is_not_read_is_not_taken_for_dead() -> None:
 def test_one_peer_may_finish_the_message_that_it_is_in_the_middle_of() -> None:
     async def test(setup: Setup) -> None:
         sending(setup)
-        setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
+        setup.connection.received(make_transfer(0, b"x" * 100, more=True))
         setup.listener.stop_reading()
         assert not setup.wire.reads()
         setup.listener.finish_one_message(another=False)
         assert setup.wire.reads()
-        setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
+        setup.connection.received(make_transfer(0, b"x" * 100, more=True))
         assert setup.wire.reads()
-        setup.connection.data_received(make_transfer(0, b"x" * 100))
+        setup.connection.received(make_transfer(0, b"x" * 100))
         assert not setup.wire.reads(), "the message is whole"
         setup.listener.finish_one_message(another=False)
         assert not setup.wire.reads(), "there is none to finish"
@@ -334,15 +420,15 @@ def test_the_link_with_the_most_of_a_message_is_given_up_and_the_others_are_not(
     async def test(setup: Setup) -> None:
         sending(setup)
         _, other = setup.another(2)
-        other.data_received(make_opening())
-        setup.connection.data_received(make_transfer(0, b"x" * 100, more=True))
-        other.data_received(make_transfer(0, b"x" * 101, more=True))
+        other.received(make_opening())
+        setup.connection.received(make_transfer(0, b"x" * 100, more=True))
+        other.received(make_transfer(0, b"x" * 101, more=True))
         small, large = setup.links
         reason = Condition("amqp:resource-limit-exceeded", "no room")
 
         assert setup.listener.give_up_largest(reason)
         assert (small.ended, large.ended) == (False, True)
-        other.data_received(make_transfer(0, b"x" * 100, more=True))
+        other.received(make_transfer(0, b"x" * 100, more=True))
         assert large.assembling is None, "nothing is kept of what is still on its way"
         assert setup.listener.give_up_largest(reason)
         assert small.ended
@@ -356,8 +442,8 @@ def test_peers_that_send_no_more_of_their_messages_give_way_to_the_next_in_turn(
     async def test(setup: Setup) -> None:
         peers = [(setup.wire, setup.connection), *(setup.another(number) for number in (2, 3))]
         for _, connection in peers:
-            connection.data_received(make_opening())
-            connection.data_received(make_transfer(0, b"x" * 100, more=True))
+            connection.received(make_opening())
+            connection.received(make_transfer(0, b"x" * 100, more=True))
         setup.listener.stop_reading()
 
         def readers(*, another: bool) -> list[int]:

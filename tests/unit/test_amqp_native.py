@@ -86,6 +86,11 @@ def test_an_array_of_symbols(data: Any) -> None:  # noqa: ANN401 - a pointer
     assert native.symbols(data) == {"a", "b"}
 
 
+def test_equal_symbols_are_one_object(data: Any) -> None:  # noqa: ANN401 - a pointer
+    put_array(data, lib.PN_SYMBOL, lambda: put_symbols(data, "a", "b"))
+    assert native.symbols(data) is native.symbols(data)
+
+
 def test_an_array_of_something_else(data: Any) -> None:  # noqa: ANN401 - a pointer
     put_array(data, lib.PN_INT, lambda: lib.pn_data_put_int(data, 1))
     assert native.symbols(data) == frozenset()
@@ -94,6 +99,17 @@ def test_an_array_of_something_else(data: Any) -> None:  # noqa: ANN401 - a poin
 def test_a_value_of_another_type(data: Any) -> None:  # noqa: ANN401 - a pointer
     lib.pn_data_put_int(data, 1)
     assert native.symbols(data) == frozenset()
+
+
+def test_what_proton_keeps_of_a_terminus_can_be_forgotten() -> None:
+    connection = lib.pn_connection()
+    terminus = lib.pn_link_remote_source(lib.pn_receiver(lib.pn_session(connection), b"link"))
+    lib.pn_terminus_set_address(terminus, b"orders")
+    put_symbols(lib.pn_terminus_outcomes(terminus), "amqp:accepted:list")
+    native.forget_terminus(terminus)
+    assert native.text(lib.pn_terminus_get_address(terminus)) is None
+    assert native.symbols(lib.pn_terminus_outcomes(terminus)) == frozenset()
+    lib.pn_connection_release(connection)
 
 
 # ---------------------------------------------------------------------- fields
