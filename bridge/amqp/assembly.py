@@ -45,12 +45,14 @@ class Assembly:
         if taken > 0:
             self._size = size + taken
 
-    def whole(self) -> bytes:
-        """Give the message. Nothing may be done with this object afterwards."""
-        message: bytes = ffi.unpack(self._buffer, self._size)
+    def view(self) -> memoryview:
+        """Show the message, until `release`."""
+        return memoryview(ffi.buffer(self._buffer, self._size))
+
+    def release(self) -> None:
+        """Leave the buffer to another message. Nothing may be done with this object afterwards."""
         if not _spare and self._capacity <= SPARE_BYTES_MAX:
             _spare.append((self._buffer, self._capacity))
-        return message
 
     def _grow(self, bytes_min: int) -> None:
         self._capacity = max(bytes_min, 2 * self._capacity)

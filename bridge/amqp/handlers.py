@@ -29,6 +29,9 @@ class IncomingHandler(LinkHandler, Protocol):
     def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None:  # noqa: FBT001 - positional: the hot path
         """Take one whole message."""
 
+    def transferred_large(self, delivery: CData, payload: memoryview, settled: bool, /) -> None:  # noqa: FBT001 - as above
+        """Take one whole message of several frames, whose bytes are there for as long as the call lasts."""
+
     def arriving(self, change_bytes: int, /) -> None:
         """Count bytes of a message of several frames; all are taken back when it is whole or given up."""
 
@@ -61,6 +64,7 @@ class _NotOpenYet:
     def arriving(self, change_bytes: int, /) -> None: ...
     def aborted(self) -> None: ...
     def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None: ...  # noqa: FBT001 - positional: the hot path
+    def transferred_large(self, delivery: CData, payload: memoryview, settled: bool, /) -> None: ...  # noqa: FBT001 - as above
     def settled(self, delivery: CData, /) -> None: ...
     def accepted(self, delivery: CData, /) -> None: ...
     def disposed(self, delivery: CData, outcome: Outcome, /) -> None: ...

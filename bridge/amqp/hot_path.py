@@ -114,7 +114,8 @@ def _received_otherwise(link: IncomingLink, delivery: CData, count: int) -> None
     if is_settled:
         link.presettled = delivery
         _settle(delivery)
-    link.handler.transferred(delivery, parts.whole(), is_settled)
+    link.handler.transferred_large(delivery, parts.view(), is_settled)
+    parts.release()
 
 
 def _give_up(link: IncomingLink, delivery: CData) -> None:

@@ -119,6 +119,7 @@ class DeduplicatingLink:
             produce_alone=None,
             room=self._producer.room,
             to_record=self._identified_record if self._by_message_id else self._tagged_record,
+            large_to_record=None,  # what waits for its transaction is kept
         )
 
     def handler(self, machine: SourceLink) -> SourceLink | TagReader:
@@ -221,3 +222,8 @@ class TagReader:
         """Take one whole message."""
         self._tagged(native.delivery_tag(delivery))
         self._machine.transferred(delivery, payload, settled)
+
+    def transferred_large(self, delivery: Any, payload: memoryview, settled: bool, /) -> None:  # noqa: ANN401, FBT001 - likewise
+        """Take one whole message of several frames."""
+        self._tagged(native.delivery_tag(delivery))
+        self._machine.transferred_large(delivery, payload, settled)

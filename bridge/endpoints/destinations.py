@@ -11,6 +11,7 @@ from bridge import addressing
 from bridge.addressing import AddressError, names
 from bridge.endpoints.contract import now_ms
 from bridge.mapping.keys import keyed
+from bridge.mapping.large import large_message_to_record
 from bridge.mapping.profiles import PROFILES
 from bridge.mapping.record import ANY_PARTITION
 from bridge.mapping.timestamps import stamped
@@ -123,6 +124,7 @@ class DestinationFinder:
             to_record = stamped(to_record, route.max_skew_ms, now_ms)
         if topic.needs_key:
             to_record = keyed(to_record, topic.name)
+        large = large_message_to_record(to_record) if profile.stores_data else None
         ways = self._producing(route.acks or self._settings.kafka.acks, topic.max_message_bytes)
         return Destination(
             topic.name,
@@ -134,6 +136,7 @@ class DestinationFinder:
             ANY_PARTITION if partition is None else partition,
             route.max_message_size_bytes or 0,
             ways.produce_alone,
+            large,
         )
 
     def _producing(self, acks: Acks, limit_bytes: int | None) -> Producing:
@@ -216,7 +219,12 @@ class DestinationFinder:
         former = self._known.pop(address, None)
         if former is not None and isinstance(former[1], Destination) and isinstance(found, Destination):
             # The same producers as before, or a link's order would not be kept from one to the other.
-            found = replace(former[1], to_record=found.to_record, partitions=found.partitions)
+            found = replace(
+                former[1],
+                to_record=found.to_record,
+                large_to_record=found.large_to_record,
+                partitions=found.partitions,
+            )
         if len(self._known) >= REMEMBERED_MAX:
             del self._known[next(iter(self._known))]
         seconds = REMEMBERED_SECONDS if isinstance(found, Destination) else FAILURE_REMEMBERED_SECONDS

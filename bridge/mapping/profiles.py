@@ -61,16 +61,18 @@ class Profile:
 
     `message_to_record(options)` makes one function for each link to Kafka, `record_to_message(topic,
     address, options)` one for each link and topic from Kafka; `address` is what `to` is filled in
-    with where a message has none.
+    with where a message has none. `stores_data` tells that a body of one data section becomes the value
+    as it is, whatever else a message has.
     """
 
     name: str
     message_to_record: Callable[[MappingOptions], MessageToRecord]
     record_to_message: Callable[[str, str, MappingOptions], RecordToMessage]
+    stores_data: bool = False
 
 
 _ALL: Final = (
-    Profile("native", native.message_to_record, native.record_to_message),
+    Profile("native", native.message_to_record, native.record_to_message, stores_data=True),
     Profile("eventhubs", eventhubs.message_to_record, eventhubs.record_to_message),
     Profile("strimzi", strimzi.message_to_record, strimzi.record_to_message),
     Profile("strimzi-json", strimzi_json.message_to_record, strimzi_json.record_to_message),

@@ -38,6 +38,7 @@ class SourceLink(AnsweringLink):
         "_failed",
         "_is_plain",
         "_is_ready",
+        "_large_to_record",
         "_length",
         "_parked",
         "_partition",
@@ -94,6 +95,7 @@ class SourceLink(AnsweringLink):
         self._partitions = destination.partitions
         self._room = destination.room
         self._to_record = destination.to_record
+        self._large_to_record = destination.large_to_record
 
     # ------------------------------------------------------------------ from the engine
 
@@ -115,7 +117,7 @@ class SourceLink(AnsweringLink):
             size = self._size = message_bytes(length)
         self._arrived += 1
         self._arrived_bytes += size
-        if settled or not self._is_plain or self._parked:
+        if not self._is_plain or self._parked:
             if not self._settles_first and not settled:
                 self._settlement.arrived(delivery)
             self._take(delivery, payload, settled, size)
@@ -129,10 +131,32 @@ class SourceLink(AnsweringLink):
         except Exception:
             self._freed_bytes += size
             raise
+        if settled:
+            self._place_and_send(delivery, record, settled, size)
+            return
         report = partial(self._report, delivery, size, headers, timestamp_ms)
         failure = self._produce(self._topic, value, key, headers, partition, timestamp_ms, report)
         if failure is not None:
             self._not_taken(delivery, size, record, failure)
+
+    def transferred_large(self, delivery: Delivery, payload: memoryview, settled: bool) -> None:  # noqa: FBT001 - positional
+        """Take one whole message of several frames, whose bytes are there for as long as the call lasts."""
+        if self._large_to_record is None:
+            self.transferred(delivery, bytes(payload), settled)
+            return
+        try:
+            record = self._large_to_record(payload)
+        except MappingError:
+            # Told in the ordinary way.
+            self.transferred(delivery, bytes(payload), settled)
+            return
+        self.window.arrived()
+        size = message_bytes(len(payload))
+        self._arrived += 1
+        self._arrived_bytes += size
+        if not self._settles_first and not settled:
+            self._settlement.arrived(delivery)
+        self._place_and_send(delivery, record, settled, size)
 
     def arriving(self, change_bytes: int) -> None:
         """Count bytes of a message that has not arrived whole; negative when it has, or was given up."""
@@ -248,6 +272,9 @@ class SourceLink(AnsweringLink):
         except Exception:
             self._freed_bytes += size
             raise
+        self._place_and_send(delivery, record, settled, size)
+
+    def _place_and_send(self, delivery: Delivery, record: Record, settled: bool, size: int) -> None:  # noqa: FBT001 - as above
         if self._partition != ANY_PARTITION:
             if record[3] not in {ANY_PARTITION, self._partition}:
                 outcome = outcomes.misdirected(record[3], self._partition, self._place())

@@ -107,7 +107,7 @@ class Destination:
     where batches are not refused. `room` tells how many records the producer's queue still takes.
     `partitions` is how many the topic had when it was found. `partition` is set where the address or the
     link names one. `message_bytes_max` is what the route allows for one message; 0 where the engine sees to
-    that.
+    that. `large_to_record`, where there is one, maps large messages with fewer copies.
     """
 
     topic: str
@@ -119,6 +119,7 @@ class Destination:
     partition: int = ANY_PARTITION
     message_bytes_max: int = 0
     produce_alone: Produce | None = None
+    large_to_record: Callable[[memoryview], Record] | None = None
 
 
 @dataclass(frozen=True, slots=True)

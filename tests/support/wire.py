@@ -64,6 +64,9 @@ class Incoming:
         self.payloads.append(payload)
         self.settled_flags.append(settled)
 
+    def transferred_large(self, delivery: CData, payload: memoryview, settled: bool, /) -> None:  # noqa: FBT001 - likewise
+        self.transferred(delivery, bytes(payload), settled)
+
     def arriving(self, change_bytes: int, /) -> None:
         self.arriving_bytes += change_bytes
 
