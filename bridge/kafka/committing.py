@@ -93,7 +93,7 @@ class Committer:
         self.pending.end(partitions)
 
     def commit_first(
-        self, consumer: Consumer, records: Iterable[Message[Any, Any]]
+        self, consumer: Consumer, records: Sequence[Message[Any, Any]]
     ) -> tuple[bool, dict[int, int]]:
         """Commit records before they are sent. Tells if they may be, and where each partition is read on.
 
@@ -101,7 +101,10 @@ class Committer:
         """
         first: dict[int, int] = {}
         after: dict[int, int] = {}
-        for number, run in groupby(records, _partition_of):
+        runs: Iterable[tuple[int | None, Iterable[Message[Any, Any]]]] = groupby(records, _partition_of)
+        if len(self.pending.partitions) == 1:
+            runs = [(records[0].partition(), records)]
+        for number, run in runs:
             partition, following = number or 0, list(run)
             first.setdefault(partition, following[0].offset() or 0)
             after[partition] = (following[-1].offset() or 0) + 1

@@ -36,7 +36,7 @@ FETCH_BYTES_MIN: Final = 1 << 20
 FETCH_BYTES_MAX: Final = 50 << 20
 PARTITION_FETCH_BYTES_MAX: Final = 1 << 20
 """librdkafka's own, and Kafka's."""
-AHEAD_RECORD_BYTES: Final = 512
+AHEAD_RECORD_BYTES: Final = 1024
 """What a record takes that is read ahead, beside its value: a queue of small ones is bounded by that."""
 SESSION_TIMEOUT_MS: Final = 10_000
 """When a member that is silent is given up. Kafka does not hear of one that leaves while it joins: with

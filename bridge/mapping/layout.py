@@ -34,6 +34,10 @@ Layout: TypeAlias = Callable[
 """Encodes the first delivery of a record with a CreateTime and a value: partition, offset, timestamp in ms,
 key, value, headers. Gives None for a record that is not one of those that it was made for."""
 
+HEADERS_MAX: Final = 64
+"""Records with more headers have no layout: its source grows with them, and so do the milliseconds in which
+it is compiled, until the compiler gives up altogether."""
+
 STARTS_REMEMBERED: Final = 16
 """How many section headers a layout remembers before all are forgotten."""
 
@@ -41,8 +45,12 @@ _MAX_8: Final = 0xFF
 _TIMESTAMP: Final = 0x83
 _PROPERTIES: Final = (b"\x00Ss", 0xC0)
 _APPLICATION: Final = (b"\x00St", 0xC1)
-_CONSTRUCTORS: Final[dict[Writer, int]] = {string: 0xA1, symbol: 0xA3}
-"""Of texts of up to 255 bytes; in a layout they need no call."""
+_TEXT_STARTS: Final[dict[Writer, tuple[bytes, ...]]] = {
+    write: tuple(bytes((constructor, size)) for size in range(256))
+    for write, constructor in ((string, 0xA1), (symbol, 0xA3))
+}
+"""What stands before texts of up to 255 bytes, by their size; in a layout they need no call."""
+_DATA8: Final = tuple(b"\x00Su\xa0" + bytes((size,)) for size in range(256))
 
 _pack_sizes = Struct(">II").pack
 
@@ -74,13 +82,13 @@ def layout(
     passage: Passage,
     head_of: Callable[[Plan, Texts], StoredHeader],
 ) -> Layout | None:
-    """Make the layout of a plan; None where its messages are not of the usual kind.
+    """Make the layout of a plan; None where its messages are not of the usual kind, or have many headers.
 
     `decisive` is the place of the header whose value decides beside the names, and that value. `head_of`
     reads what a record's headers say of the section header.
     """
     usual = plan.exact and plan.body is None and plan.receivers_annotations is None
-    if not usual or plan.delivery_annotations or plan.footers:
+    if not usual or len(names) > HEADERS_MAX or plan.delivery_annotations or plan.footers:
         return None
     return _Writer(plan, passage, head_of).write(names, decisive)
 
@@ -98,7 +106,7 @@ class _Writer:
             "property_heads": Heads(_PROPERTIES, plan.property_count),
             "application_heads": Heads(_APPLICATION, 2 * len(plan.application)),
             "pack_time": Struct(">Bq").pack,
-            "data": tuple(b"\x00Su\xa0" + bytes((size,)) for size in range(256)),
+            "data": _DATA8,
             "pack_data": Struct(">4sI").pack,
         }
         self._known["starts"] = self._known["begins"].starts
@@ -150,13 +158,12 @@ class _Writer:
             if before:
                 pieces += f"{self._constant(before)}, "
                 constant_bytes += len(before)
-            constructor = _CONSTRUCTORS.get(write)
+            starts = _TEXT_STARTS.get(write)
             if place == TIME:
                 self._lines.append(f"    time = pack_time({_TIMESTAMP}, timestamp_ms)")
                 pieces += "time, "
                 constant_bytes += 9
-            elif constructor is not None:
-                starts = tuple(bytes((constructor, size)) for size in range(256))
+            elif starts is not None:
                 self._lines += [
                     f"    if t{place} is None or not t{place}.isascii(): return None",
                     f"    s{place} = len(t{place})",

@@ -218,11 +218,12 @@ class Outbound:
         encode, send, send_settled = self._encode, self._port.send, self._port.send_settled
         settles, largest = self._settles, self._largest
         partition, generation = lane.partition, lane.generation
-        parked, before = lane.parked, len(lane.waiting)
-        left = left_bytes = sent = kept_bytes = 0
+        parked, gone = lane.parked, min(fresh, count)
+        left_bytes = parked_bytes = skipped = kept_bytes = 0
         offsets: list[int] = []
-        for number in range(fresh):
-            if sent >= count or room_bytes <= 0:
+        for number in range(gone):
+            if room_bytes <= 0:
+                gone = number
                 break
             record = popleft()
             offset = record.offset() or 0
@@ -233,36 +234,38 @@ class Outbound:
             else:
                 payload = plain(partition, offset, time_ms, value)
             value_bytes = 0 if value is None else len(value)
-            if number >= parked:
-                left += 1
-                left_bytes += value_bytes
-            offsets.append(offset)
+            left_bytes += value_bytes
+            if parked and number < parked:
+                parked_bytes += value_bytes
             length = len(payload)
             if not 0 < length <= largest:
+                skipped += 1
+                offsets.append(offset)
                 self._track(lane, offsets)
                 room_bytes -= self._not_sent(lane, record, length)
                 if self.closed:
+                    gone = number + 1
                     break
                 continue
-            sent += 1
             # A former generation's delivery of the same record may be unsettled still (core 2.6.12).
             tag = make_tag(partition, generation, offset)
             if settles:
                 send_settled(tag, payload)
                 room_bytes -= length
             else:
+                offsets.append(offset)
                 size_bytes = value_bytes + length + RECORD_BYTES
                 unsettled[send(tag, payload)] = lane, record, None, size_bytes
                 kept_bytes += size_bytes
                 room_bytes -= size_bytes
         self._track(lane, offsets)
         self.unsettled_bytes += kept_bytes
-        self._left(left, left_bytes)
+        self._left(gone - min(gone, parked), left_bytes - parked_bytes)
         if parked:
-            lane.parked = max(0, parked - before + len(lane.waiting))
+            lane.parked = max(0, parked - gone)
             if not lane.parked:
                 self.parked.pop(lane, None)
-        return sent
+        return gone - skipped
 
     def _track(self, lane: Lane, offsets: list[int]) -> None:
         """Remember that the records with these offsets, which are forgotten here, were sent."""

@@ -82,6 +82,10 @@ class AnonymousSourceLink(SourceLink):
         """How each topic's records are sent again; of topics that there are, so no more than these."""
         self._waiting: deque[tuple[Delivery, bytes, bool, int]] = deque()
 
+    def transferred_large(self, delivery: Delivery, payload: memoryview, settled: bool) -> None:  # noqa: FBT001 - as its base
+        """Take one whole message of several frames, which has a destination of its own as any other."""
+        self.transferred(delivery, bytes(payload), settled)
+
     def close(self) -> None:
         """End the link: nothing is answered from now on."""
         if not self.closed:

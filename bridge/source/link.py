@@ -184,7 +184,7 @@ class SourceLink(AnsweringLink):
         self.closed = True
         for parked in self._parked or ():
             self._abandon(parked.delivery, parked.size_bytes, "the link ended while the queue was full")
-        refused = self._resending.refused if self._resending else ()
+        refused = self._resending.close() if self._resending else ()
         for failed in (*self._failed, *refused):
             self._abandon(failed.delivery, failed.size_bytes, self._doors.classify(failed.error).description)
         self._count_bytes()
@@ -220,7 +220,7 @@ class SourceLink(AnsweringLink):
             all_failed, self._failed = self._failed, []
             for failed in all_failed:
                 failure = self._doors.classify(failed.error)
-                if failure.reach is Reach.BATCH and not failed.was_alone:
+                if failure.reach is Reach.BATCH and not failed.was_alone and not self.closed:
                     if self._resending is None:
                         self._resending = Resending(self, self._doors.classify, self._doors.retry)
                     self._resending.refused.append(failed)

@@ -50,6 +50,12 @@ class Resending:
         self._retry = retry
         self.refused: deque[Failed] = deque()
 
+    def close(self) -> list[Failed]:
+        """Send nothing more; gives what was not sent."""
+        refused = list(self.refused)
+        self.refused.clear()
+        return refused
+
     def send(self, place_of: Callable[[Produced | None], Place]) -> None:
         """Send them as far as the producer takes them."""
         refused = self.refused

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from bridge.mapping.layout import Heads, layout
+from bridge.mapping.layout import HEADERS_MAX, Heads, layout
 from bridge.mapping.options import MappingOptions
 from bridge.mapping.passage import Passage
 from bridge.mapping.plans import compile_plan, decisive_header
-from bridge.mapping.to_message import record_to_message
+from bridge.mapping.to_message import USES_BEFORE_LAYOUT, record_to_message
 
 if TYPE_CHECKING:
     from bridge.mapping.delivery_header import StoredHeader
@@ -116,3 +116,14 @@ def test_the_head_of_a_section_by_its_size() -> None:
     assert heads[254] == b"\x00St\xc1\xff\x04"
     assert heads[255] == b"\x00St\xd1\x00\x00\x01\x03\x00\x00\x00\x04"
     assert Heads((b"\x00St", 0xC1), 256)[3] == b"\x00St\xd1\x00\x00\x00\x07\x00\x00\x01\x00"
+
+
+def test_records_with_many_headers_have_no_layout() -> None:
+    names = [chr(0x4E00 + number) for number in range(4096)]
+    assert made([(name, b"x") for name in names[:HEADERS_MAX]]) is not None
+    assert made([(name, b"x") for name in names[: HEADERS_MAX + 1]]) is None
+
+    encode = record_to_message("orders", "", MappingOptions())
+    headers: Headers = [(name, b"x") for name in names]
+    messages = {encode(0, 0, 1, 0, None, b"body", headers, 0) for _ in range(USES_BEFORE_LAYOUT + 1)}
+    assert len(messages) == 1, "Python's compiler gives up at some thousand"

@@ -21,6 +21,8 @@ from bridge.source.ports import Destination, Flushable, Peer, SourceDoors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.mapping.record import Record
+
 AWAY = Failure(
     "LEADER_NOT_AVAILABLE",
     5,
@@ -103,15 +105,23 @@ class Rig:
             producer,
             self.unacknowledged,
             producer.room,
-            lambda message: (decoded(message), None, None, ANY_PARTITION, ARRIVAL_TIME),
+            self.to_record,
             1,
             message_bytes_max=largest,
+            large_to_record=lambda message: self.to_record(bytes(message)),
         )
 
-    def send(self, to: str | None, body: bytes, *, settled: bool = False) -> int:
-        message = proton.Message(address=to, body=body, inferred=True)
+    @staticmethod
+    def to_record(message: bytes) -> Record:
+        return decoded(message), None, None, ANY_PARTITION, ARRIVAL_TIME
+
+    def send(self, to: str | None, body: bytes, *, settled: bool = False, large: bool = False) -> int:
+        message = bytes(proton.Message(address=to, body=body, inferred=True).encode())
         delivery = self.peer.transfer(settled=settled)
-        self.link.transferred(delivery, bytes(message.encode()), settled)
+        if large:
+            self.link.transferred_large(delivery, memoryview(message), settled)
+        else:
+            self.link.transferred(delivery, message, settled)
         self.link.batch_ended()
         return delivery
 
@@ -183,6 +193,18 @@ def test_messages_wait_behind_one_whose_topic_is_sought_and_keep_their_order() -
     rig.store()
     assert rig.peer.count(DeliveryState.ACCEPTED) == 3
     assert rig.link.window.in_flight == 0
+
+
+def test_large_messages_go_to_the_topics_that_they_name() -> None:
+    rig = Rig(all_known=False)
+    rig.map.told.add("a")
+    for to, body in (("a", b"1"), ("b", b"2"), ("a", b"3"), ("b", b"4")):
+        rig.send(to, body, large=True)
+    assert (rig.a.taken, rig.b.taken) == ([b"1"], []), "those behind an unknown topic wait"
+
+    rig.map.tell("b")
+
+    assert (rig.a.taken, rig.b.taken) == ([b"1", b"3"], [b"2", b"4"])
 
 
 def test_a_second_unknown_topic_is_sought_when_its_turn_comes() -> None:

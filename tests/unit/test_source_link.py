@@ -259,6 +259,35 @@ def test_records_that_wait_to_be_sent_alone_are_forgotten_with_their_link() -> N
     assert rig.budget.held_bytes == 0
 
 
+def test_none_is_sent_alone_once_the_first_of_them_has_ended_the_link() -> None:
+    rig = SourceRig(policy())
+    rig.send_all(b"1", b"2", b"3")
+    for _ in range(3):
+        rig.producer.fail(REFUSED_BATCH)
+    rig.alone.refusal = replace(TOO_LARGE, reach=Reach.TOPIC)
+    rig.peer.on_detach = lambda: (setattr(rig.alone, "refusal", None), rig.link.close())
+
+    rig.flush()
+
+    assert rig.peer.detached
+    assert rig.alone.taken == []
+    assert rig.budget.held_bytes == 0
+
+
+def test_what_fails_behind_a_record_that_ended_the_link_leaves_no_bytes_behind() -> None:
+    rig = SourceRig(policy())
+    rig.send_all(b"1", b"2")
+    rig.alone.capacity = 0
+    rig.producer.fail(replace(TOO_LARGE, reach=Reach.TOPIC))
+    rig.producer.fail(REFUSED_BATCH)
+
+    rig.flush()
+
+    assert rig.peer.detached
+    assert rig.waiting == []
+    assert rig.budget.held_bytes == 0
+
+
 def test_a_defect_in_the_mapping_leaves_no_bytes_behind() -> None:
     rig = SourceRig(policy())
 

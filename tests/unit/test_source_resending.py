@@ -123,3 +123,13 @@ def test_without_such_a_producer_the_refusal_stands() -> None:
     link = Link([], has_producer=False)
     resending(link, 1).send(place)
     assert link.given_up == [(1, TOO_LARGE)]
+
+
+def test_what_was_not_sent_is_given_back_when_the_link_ends() -> None:
+    link = Link([QUEUE_IS_FULL])
+    machine = resending(link, 1, 2)
+    machine.send(place)
+    assert [failed.delivery for failed in machine.close()] == [1, 2]
+
+    machine.send(place)
+    assert link.sent == []
