@@ -77,7 +77,7 @@ def run(config_file: Path | None, *, embedded: bool, topics: tuple[str, ...]) ->
     if contradiction:
         click.echo(contradiction, err=True)
         sys.exit(EXIT_CONFIGURATION)
-    allocator.return_large_blocks()
+    allocator.prepare()
     with contextlib.ExitStack() as stack:
         try:
             if servers is None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bridge import __version__, collector
+from bridge import __version__, allocator, collector
 from bridge.amqp.contract import EngineSettings
 from bridge.amqp.listener import Listener
 from bridge.config import ConfigError
@@ -168,6 +168,9 @@ class Service:
         self._watches = [
             self._loop.create_task(clients.availability.watch()),
             self._loop.create_task(self._poll_catalog()),
+            self._loop.create_task(
+                allocator.watch(lambda: self._budget.held_bytes / self._budget.total_bytes)
+            ),
         ]
         collector.tune()
         return Addresses(f"{settings.amqp.host}:{amqp_port}", management)

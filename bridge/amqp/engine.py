@@ -103,6 +103,9 @@ class Engine:
                 break
             offset += count
             self._handle_events()
+            for link in self._touched:
+                if isinstance(link, IncomingLink):
+                    link.presettled = None
             # Deliveries that were settled are free for those that follow once proton made its output, no
             # sooner: else a connection would come to own as many as its largest piece of input holds.
             lib.pn_transport_pending(transport)
@@ -280,11 +283,9 @@ class Engine:
                 link.touched = False
                 if link.discards:
                     continue
-                if isinstance(link, IncomingLink):
-                    link.presettled = None
-                    if lib.pn_link_credit(link.pointer) < 0:
-                        link.overrun()
-                        continue
+                if isinstance(link, IncomingLink) and lib.pn_link_credit(link.pointer) < 0:
+                    link.overrun()
+                    continue
                 self.call(link, link.batch_ended)
         self.changed()
 

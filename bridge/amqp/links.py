@@ -153,7 +153,7 @@ class IncomingLink(Link):
         self.handler: IncomingHandler = NOT_OPEN_YET
         self.assembling: Assembly | None = None
         self.presettled: CData | None = None
-        """The last delivery of the current batch that arrived settled or was given up."""
+        """The last one that arrived settled or was given up, in a piece of input: then its handle is free."""
         self.max_message_size_bytes = 0
         self.whole_bytes_max = 0
         """The largest message taken in one piece now; 0 while one is being assembled, or none is wanted."""

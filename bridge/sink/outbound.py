@@ -7,7 +7,6 @@ is to be sent again until it is, within a bound of bytes for both.
 from __future__ import annotations
 
 from collections import deque
-from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bridge.mapping.annotate import annotate
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from bridge.sink.ports import Encode, EncodePlain, SinkPort
 
 NO_LIMIT: Final = 1 << 62
-make_tag: Final = Struct(">iIq").pack
-"""Makes a delivery's tag of 16 bytes: partition, generation of its assignment, offset."""
 TURN_RECORDS: Final = 256
 """How many records of a partition are sent before another one has its turn."""
 
@@ -216,8 +213,8 @@ class Outbound:
         """Send records for the first time: up to `count` of `fresh`; gives how many were sent."""
         popleft, unsettled, plain = lane.waiting.popleft, self.unsettled, self._plain
         encode, send, send_settled = self._encode, self._port.send, self._port.send_settled
-        settles, largest = self._settles, self._largest
-        partition, generation = lane.partition, lane.generation
+        settles, largest, partition = self._settles, self._largest, lane.partition
+        before_offset, behind_offset = b"%d:" % partition, b":%d" % lane.generation
         parked, gone = lane.parked, min(fresh, count)
         left_bytes = parked_bytes = skipped = kept_bytes = 0
         offsets: list[int] = []
@@ -248,7 +245,7 @@ class Outbound:
                     break
                 continue
             # A former generation's delivery of the same record may be unsettled still (core 2.6.12).
-            tag = make_tag(partition, generation, offset)
+            tag = before_offset + b"%d" % offset + behind_offset
             if settles:
                 send_settled(tag, payload)
                 room_bytes -= length
@@ -302,7 +299,7 @@ class Outbound:
         if len(payload) > self._largest:
             self._too_large(lane, retry, len(payload), self._largest)
             return False
-        tag = make_tag(lane.partition, lane.generation, retry.offset)
+        tag = b"%d:%d:%d" % (lane.partition, retry.offset, lane.generation)
         kept_bytes = len(record) + len(payload) + RECORD_BYTES
         self.unsettled[self._port.send(tag, payload)] = lane, record, retry, kept_bytes
         self.unsettled_bytes += kept_bytes

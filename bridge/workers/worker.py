@@ -147,7 +147,7 @@ async def _run(number: int, descriptor: int) -> int:
 def main() -> None:
     """Run as the arguments say, and exit."""
     number, descriptor = (int(argument) for argument in sys.argv[1:])
-    allocator.return_large_blocks()
+    allocator.prepare()
     sys.exit(uvloop.run(_run(number, descriptor)))
 
 

@@ -265,8 +265,12 @@ def test_none_is_sent_alone_once_the_first_of_them_has_ended_the_link() -> None:
     for _ in range(3):
         rig.producer.fail(REFUSED_BATCH)
     rig.alone.refusal = replace(TOO_LARGE, reach=Reach.TOPIC)
-    rig.peer.on_detach = lambda: (setattr(rig.alone, "refusal", None), rig.link.close())
 
+    def end() -> None:
+        rig.alone.refusal = None
+        rig.link.close()
+
+    rig.peer.on_detach = end
     rig.flush()
 
     assert rig.peer.detached

@@ -9,6 +9,7 @@ import pytest
 from proton import UNDESCRIBED, Array, Data, Delivery, Endpoint, Link, Terminus, int32, symbol, ubyte, ulong
 from support.frames import make_attach, make_begin, make_detach, make_opening, make_transfer
 from support.wire import (
+    MESSAGE_BYTES,
     SETTINGS,
     Client,
     Incoming,
@@ -302,6 +303,22 @@ def test_transfers_before_the_answer_are_not_taken() -> None:
         assert [frame.text for frame in frames][-2:] == ["< attach", "< detach"]
         assert frames[-1].condition == conditions.LINK_TRANSFER_LIMIT_EXCEEDED
         assert "target" not in frames[-2].fields
+
+
+def test_the_rest_of_a_transfer_that_began_before_the_answer_is_no_message() -> None:
+    with Pair(answer=later) as pair:
+        pair.inject(make_opening())
+        (link,) = pair.events.links
+        pair.inject(make_transfer(0, b"the beginning, and", more=True))
+        handler = Incoming()
+        assert isinstance(link, IncomingLink)
+        link.open(handler, MESSAGE_BYTES)
+        link.grant(10)
+        pair.to_client()
+        pair.inject(make_transfer(0, b" the end"))
+        pair.to_client()
+        assert handler.payloads == []
+        assert pair.take_frames(but="flow")[-1].condition == conditions.LINK_TRANSFER_LIMIT_EXCEEDED
 
 
 # ---------------------------------------------------------------------- many links

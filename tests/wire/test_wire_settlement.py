@@ -167,6 +167,26 @@ def test_a_settlement_is_told_even_if_the_delivery_has_the_place_of_a_settled_on
         assert handler.settled_later == handler.deliveries[1::2]
 
 
+def test_a_settlement_is_told_even_if_all_that_came_in_one_piece_of_input() -> None:
+    # Proton takes so much in parts, between which the place of what came settled is free.
+    idle = bytes((0, 0, 0, 8, 2, 0, 0, 0)) * 20_000
+    with Pair(sniff=False) as pair:
+        pair.inject(make_opening(rcv_settle_mode=1))
+        pair.to_client()
+        (link,) = pair.events.links
+        assert isinstance(link, IncomingLink)
+        pair.inject(
+            make_transfer(0, b"one that came settled", settled=True)
+            + idle
+            + make_transfer(1, b"the next one")
+            + idle
+            + make_disposition(1, 1, settled=True)
+        )
+        handler = incoming(link)
+        assert handler.settled_flags == [True, False]
+        assert handler.settled_later == handler.deliveries[1:]
+
+
 def test_a_state_that_is_not_a_settlement_is_no_settlement() -> None:
     with Pair() as pair:
         pair.inject(make_opening())
