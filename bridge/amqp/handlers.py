@@ -27,7 +27,7 @@ class IncomingHandler(LinkHandler, Protocol):
     """Told about a link on which the peer sends."""
 
     def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None:  # noqa: FBT001 - positional: the hot path
-        """Take one whole message."""
+        """Take one whole message. One that came settled may be asked for its tag, now, and for no more."""
 
     def transferred_large(self, delivery: CData, payload: memoryview, settled: bool, /) -> None:  # noqa: FBT001 - as above
         """Take one whole message of several frames, whose bytes are there for as long as the call lasts."""

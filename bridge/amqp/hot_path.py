@@ -7,9 +7,9 @@ made elsewhere.
 Facts about proton that this file rests on: a receiver's payload must be taken even if nobody wants it, or
 the session's window never opens again; a delivery with more than one pending byte was not aborted, and it is
 its turn (one that was aborted has one, so that whoever reads it hears of that); a delivery's pointer is valid
-until it is settled at both ends or its link is freed; `updated` stays true once it was, and each disposition
-has an event of its own, as has each frame of a transfer: those of its later frames come when the delivery
-may be settled already.
+until it is settled at both ends or its link is freed, and its tag is there until its events are taken;
+`updated` stays true once it was, and each disposition has an event of its own, as has each frame of a
+transfer: those of its later frames come when the delivery may be settled already.
 """
 
 from __future__ import annotations

@@ -102,7 +102,8 @@ class Committer:
         first: dict[int, int] = {}
         after: dict[int, int] = {}
         runs: Iterable[tuple[int | None, Iterable[Message[Any, Any]]]] = groupby(records, _partition_of)
-        if len(self.pending.partitions) == 1:
+        if len(self.pending.partitions) == 1 and records[0].partition() == records[-1].partition():
+            # All are of that one: what was taken away meanwhile is not among them.
             runs = [(records[0].partition(), records)]
         for number, run in runs:
             partition, following = number or 0, list(run)

@@ -11,7 +11,7 @@ from proton import Delivery
 from support.frames import make_attach, make_begin, make_detach, make_opening, make_transfer
 from support.wire import FRAME_BYTES, SETTINGS, Client, Incoming, Pair, incoming, transfer
 
-from bridge.amqp import hot_path
+from bridge.amqp import hot_path, native
 from bridge.amqp.links import IncomingLink
 from bridge.model import conditions
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.amqp.contract import AnyLink
+    from bridge.amqp.native import CData
 
 LARGE_BYTES: Final = 10_000_000
 
@@ -405,3 +406,26 @@ def test_payloads_beyond_the_scratch_buffer() -> None:
         link.accept(incoming(link).deliveries, settle=True)
         pair.pump()
         assert delivery.remote_state == Delivery.ACCEPTED
+
+
+def test_the_tag_of_a_message_that_came_settled_can_be_read_as_it_arrives() -> None:
+    tags: list[bytes] = []
+
+    class Reading(Incoming):
+        def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None:  # noqa: FBT001 - LinkHandler's form
+            tags.append(native.delivery_tag(delivery))
+            super().transferred(delivery, payload, settled)
+
+    def answer(link: AnyLink) -> None:
+        assert isinstance(link, IncomingLink)
+        link.open(Reading(), 1 << 20)
+        link.grant(10)
+
+    with Pair(answer=answer) as pair:
+        sender, _ = pair.attach_sender()
+        for tag, size in (("small", 10), ("of several frames", 3 * FRAME_BYTES), ("next", 10)):
+            delivery = sender.delivery(tag)
+            sender.stream(b"x" * size)
+            delivery.settle()
+        pair.pump()
+    assert tags == [b"small", b"of several frames", b"next"]

@@ -20,6 +20,7 @@ from support.frames import (
 )
 from support.wire import Incoming, Pair, incoming
 
+from bridge.amqp.assembly import FIRST_BYTES
 from bridge.amqp.links import IncomingLink
 from bridge.model import conditions
 from bridge.model.conditions import Condition
@@ -192,3 +193,28 @@ def test_a_large_message_for_a_receiver_that_does_not_read() -> None:
         # A piece of it with proton, and its frames; not the message.
         assert allocated_bytes() - before < 4 << 20
         assert link.room_bytes() == 0
+
+
+def test_messages_that_have_begun_hold_little_more_than_has_arrived_of_them() -> None:
+    with Pair(sniff=False) as pair:
+        pair.inject(make_opening())
+        pair.to_client()
+        before = allocated_bytes()
+        for number in range(1, 33):
+            # One of a megabyte leaves its buffer behind; then one begins on another link.
+            large = 2 * number
+            pair.inject(
+                b"".join(make_transfer(large, b"x" * 60_000, more=more) for more in [True] * 16 + [False])
+            )
+            pair.inject(make_attach(f"slow-{number}", number))
+            pair.inject(make_transfer(large + 1, b"x" * 100, handle=number, more=True))
+            pair.to_client()
+        link = pair.events.links[0]
+        assert isinstance(link, IncomingLink)
+        payloads = incoming(link).payloads
+        assert len(payloads) == 32
+        begun = [slow.assembling for slow in pair.engine.assembling()]
+        assert [len(parts or b"") for parts in begun] == [100] * 32
+        # The handler keeps the payloads, and the next large message finds a buffer.
+        kept_bytes = sum(len(payload) for payload in payloads) + (4 << 20)
+        assert allocated_bytes() - before < kept_bytes + 32 * (FIRST_BYTES + 65_536)
