@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bridge import __version__, allocator, collector
+from bridge import __version__, collector
+from bridge.allocator import Allocator
 from bridge.amqp.contract import EngineSettings
 from bridge.amqp.listener import Listener
 from bridge.config import ConfigError
@@ -98,6 +99,7 @@ class Service:
             self._endpoints.attach,
         )
         self._throttle = Throttle(self._budget, self._listener)
+        self._allocator = Allocator(self._budget_held)
 
     # ------------------------------------------------------------------ life
 
@@ -168,9 +170,7 @@ class Service:
         self._watches = [
             self._loop.create_task(clients.availability.watch()),
             self._loop.create_task(self._poll_catalog()),
-            self._loop.create_task(
-                allocator.watch(lambda: self._budget.held_bytes / self._budget.total_bytes)
-            ),
+            self._loop.create_task(self._allocator.watch()),
         ]
         collector.tune()
         return Addresses(f"{settings.amqp.host}:{amqp_port}", management)
@@ -252,6 +252,10 @@ class Service:
         self._kafka_errors.report(client, name, description, fatal)
         if client == "producer":
             self._clients.availability.kafka_said(client, name, description, fatal)
+
+    def _budget_held(self) -> float:
+        """Tell which part of the budget is held."""
+        return self._budget.held_bytes / self._budget.total_bytes
 
     async def _poll_catalog(self) -> None:
         while True:

@@ -50,6 +50,11 @@ def encoded(header: bytes | None) -> bytes | None:
         return None
 
 
+def present(header: bytes | None) -> bytes | None:
+    """Take a property's value, as `encoded` does; one that is null would be no property (core 3.2.4)."""
+    return None if header == NULL else encoded(header)
+
+
 def otherwise(header: bytes | None) -> bytes:
     """Encode what `encoded` does not take: a long boolean in its short form, all else as it reads."""
     if header == b"\x56\x01":

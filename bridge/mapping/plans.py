@@ -295,7 +295,9 @@ class _Compiler:
 
     def _writer(self, header: str, code: str | None, default: str) -> Writer:
         if self._plan.event_hubs:
-            return eventhubs_values.TEXTS.get(header, eventhubs_values.encoded)
+            is_property = header in names.PROPERTY_PLACES
+            others = eventhubs_values.present if is_property else eventhubs_values.encoded
+            return eventhubs_values.TEXTS.get(header, others)
         if code is None:
             return WRITE[default]
         if code == type_hints.ANNOTATION and header in names.TRACE_CONTEXT:

@@ -96,7 +96,15 @@ def _allowed(option: Option) -> st.SearchStrategy[Value]:
 
 
 # Options that have nothing to contradict.
-BOUND = (".port", ".window.bytes", ".size.bytes", "revoke.wait.ms", ".backoff.ms", ".backoff.max.ms")
+BOUND = (
+    ".port",
+    "bridge.workers",
+    ".window.bytes",
+    ".size.bytes",
+    "revoke.wait.ms",
+    ".backoff.ms",
+    ".backoff.max.ms",
+)
 FREE = [option for option in OPTIONS if not option.key.endswith(BOUND)]
 
 

@@ -138,6 +138,7 @@ event_hubs_headers = st.lists(
 @example([("app.AMQPheaders", b"\x54\x00"), ("AMQPheaders", b"\x41")], None, b"x", 1, 0)
 @example([("a", b"\x56\x01"), ("AMQPheaders", b"\x41")], None, b"x", 1, 0)
 @example([("creation-time", b"1700000000123"), ("AMQPheaders", b"\x54\x00")], b"k", b"x", 1, 0)
+@example([("subject", b"\x40"), ("AMQPheaders", b"\x41")], None, b"x", 1, 0)
 def test_a_record_that_is_read_and_stored_is_the_same_record(
     headers: Headers,
     key: bytes | None,

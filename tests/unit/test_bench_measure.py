@@ -44,8 +44,9 @@ def test_usage_is_that_of_this_process_as_it_knows_it_itself() -> None:
     used = usage([os.getpid()])
     after = sum(os.times()[:2])
 
-    # What it knows itself is in ticks of 10 ms.
-    assert before - 0.02 <= used.cpu_seconds <= after + 0.02
+    # Both are in ticks of 10 ms, of the user and of the system, and not all of them are told at once.
+    assert before - 0.1 <= used.cpu_seconds <= after + 0.1
+    assert used.cpu_seconds > 0
     assert 0 < used.resident_bytes <= used.peak_bytes
 
 
