@@ -45,7 +45,7 @@ RELAXED_SECONDS: Final = 30.0
 """... for so long: after Kafka was away all senders begin again at once."""
 
 WATCH_SECONDS: Final = 0.1
-"""How often the budget is looked at: in that time no more can come than some ten megabytes."""
+"""How often the budget is looked at. A burst may be quicker: what came until then is in heaps."""
 LOOK_SECONDS: Final = 5.0
 """How often the resident set is looked at."""
 TRIM_SECONDS_MAX: Final = 60.0
@@ -72,18 +72,14 @@ def _set(mallopt: Callable[..., int], block_bytes: int, end_bytes: int) -> None:
 
 
 class Allocator:
-    """Gives memory back. `held_part` tells how much of the budget is held: 0 is nothing, 1 all of it.
-
-    To be used by one thread. Raises nothing.
-    """
+    """Gives memory back. `held_part` tells how much of the budget is held: 0 is nothing, 1 all of it."""
 
     def __init__(self, held_part: Callable[[], float]) -> None:
         self._held_part = held_part
         self._mallopt, self._malloc_trim = _function("mallopt"), _function("malloc_trim")
         self._tight = False
 
-    def tighten(self) -> None:
-        """Have new blocks go back when they are freed, at once; `watch` finds out by itself, but later."""
+    def _tighten(self) -> None:
         if not self._tight and self._mallopt is not None:
             self._tight = True
             _set(self._mallopt, TIGHT_BYTES, TIGHT_BYTES)
@@ -104,7 +100,7 @@ class Allocator:
             await asyncio.sleep(WATCH_SECONDS)
             now, part = time.monotonic(), self._held_part()
             if part > TIGHT_PART:
-                self.tighten()
+                self._tighten()
             if part > RELAXED_PART:
                 last_held = now
             if now - looked < LOOK_SECONDS:
