@@ -14,8 +14,11 @@ from typing import Final
 YOUNG_OBJECTS: Final = 5_000
 """So many more objects than were freed start a collection: more than the messages in flight swing by."""
 GENERATIONS: Final = (5, 3)
-"""How many collections of a generation precede one of the next. Old objects are looked at after 75,000 new ones,
-about as often as by default: what receivers' links leave behind is garbage in cycles."""
+"""How many collections of a generation precede one of the next.
+
+Old objects are looked at after 75,000 new ones, about as often as by default: what the links of receivers
+leave behind is garbage in cycles.
+"""
 
 
 def tune() -> None:

@@ -208,6 +208,8 @@ class Producers:
         """Produce when the queue is full: nothing else is done until it has room."""
         while True:
             self.acknowledged.poll(FULL_WAIT_SECONDS)
+            # Records that failed are in the queue until that was told.
+            self.unacknowledged.poll(0)
             try:
                 produce(*record)
             except BufferError:
