@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
-_LEFT_BY_TOOLS: Final = {"__pycache__", "build", "dist", "metastore_db", "spark-warehouse"}
+_LEFT_BY_TOOLS: Final = {"results", "__pycache__", "build", "dist", "metastore_db", "spark-warehouse"}
 _HIDDEN_BUT_OURS: Final = {".ci", ".dockerignore", ".gitignore", ".helmignore"}
 
 
