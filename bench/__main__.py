@@ -23,7 +23,8 @@ from bench.findings import with_spread
 from bench.measurements import MEASUREMENTS
 from bench.programs import ROOT, BenchError
 from bench.runner import Effort, run_case
-from bench.stage import given_kafka, open_stage, signals_interrupt
+from bench.stage import given_kafka, open_stage
+from bridge.interrupts import signals_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,7 +30,6 @@ STOP_SECONDS: Final = 30.0
 PROGRAM_SECONDS: Final = 120.0
 """How long a program may take that is told nothing else."""
 _POLL_SECONDS: Final = 0.02
-_KEPT: Final = frozenset({"BRIDGE_DEVKAFKA_CACHE"})
 _TAIL_CHARACTERS: Final = 4000
 
 
@@ -163,13 +162,8 @@ class Servers:
         """Start a module; `environment` is added to this process's own, without its BRIDGE_* variables."""
         self._count += 1
         log = self._folder / f"{self._count:03}-{module}.log"
-        unset = [
-            word
-            for name in os.environ
-            if name.startswith("BRIDGE_") and name not in _KEPT
-            for word in ("-u", name)
-        ]
         given = [f"{name}={value}" for name, value in (environment or {}).items()]
+        unset = children.without_bridge_options()
         command = ["/usr/bin/env", *unset, "-C", str(ROOT), *given, sys.executable, "-m", module]
         process = self._launcher.spawn([*command, *map(str, arguments)], log)
         server = Server(module, process, log)

@@ -26,8 +26,9 @@ from bench.figures import worsening
 from bench.findings import microseconds, plain, with_spread
 from bench.programs import BenchError
 from bench.runner import Result, Turns
-from bench.stage import given_kafka, open_stage, signals_interrupt
+from bench.stage import given_kafka, open_stage
 from bench.subjects import running
+from bridge.interrupts import signals_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

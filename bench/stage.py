@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Never
+from typing import TYPE_CHECKING, Final
 
 from bench.programs import BenchError, Servers, run
 from bench.runner import KAFKA_ALONE, Stage
@@ -17,7 +16,6 @@ from bridge.devkafka import DevKafka, DevKafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import FrameType
 
 BROKER_PROPERTIES: Final = {
     # Topics are deleted as soon as they were read: Kafka would keep the files of each for a minute.
@@ -25,7 +23,6 @@ BROKER_PROPERTIES: Final = {
 }
 WARM_UP_MESSAGES: Final = 200_000
 WARM_UP_TURNS: Final = 2
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def given_kafka() -> str | None:
@@ -78,24 +75,3 @@ def _allow_many_files() -> None:
     """Raise the limit of open files as far as the system lets us: each connection is one, on both sides."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-@contextmanager
-def signals_interrupt() -> Iterator[None]:
-    """Let the first signal end the block by KeyboardInterrupt, and none break off the end of everything."""
-
-    def end(_number: int, _frame: FrameType | None) -> Never:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in _ENDING}
-    if before[signal.SIGHUP] == signal.SIG_IGN:  # nohup keeps its promise
-        del before[signal.SIGHUP]
-    for number in before:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -48,7 +48,6 @@ _aborted: Final = lib.pn_delivery_aborted
 _advance: Final = lib.pn_link_advance
 _credit: Final = lib.pn_link_credit
 _delivery: Final = lib.pn_delivery
-_from_buffer: Final = ffi.from_buffer
 _partial: Final = lib.pn_delivery_partial
 _pending: Final = lib.pn_delivery_pending
 _readable: Final = lib.pn_delivery_readable

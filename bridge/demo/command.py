@@ -8,7 +8,6 @@ compares all counts. It exits with 1 if any is not what it must be.
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Never
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.console import Console
@@ -35,11 +34,11 @@ from bridge.demo import client
 from bridge.demo.processes import DemoError, Processes, await_event
 from bridge.devkafka import DevKafka, DevKafkaError
 from bridge.devkafka.process import tail
+from bridge.interrupts import signals_interrupt
 from bridge.kafka import inspect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import FrameType
 
 PARTITIONS: Final = 3
 COUNT_SECONDS: Final = 30.0
@@ -50,7 +49,6 @@ SPARK_SECONDS: Final = 600.0
 MESSAGE_SECONDS: Final = 0.001
 """How much longer each may take for every message."""
 _POLL_SECONDS: Final = 0.1
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(slots=True)
@@ -99,7 +97,7 @@ def demo(messages: int, *, spark: bool) -> None:
     """
     console = Console(stderr=False)
     try:
-        with _signals_end_the_demo():
+        with signals_interrupt():
             rows = _run(console, messages, with_spark=spark)
     except (DemoError, DevKafkaError, client.Failed, RuntimeError) as error:
         Console(stderr=True).print(f"[bold red]The demo failed:[/] {error}", highlight=False)
@@ -271,27 +269,3 @@ def _waiting(console: Console, what: str) -> Iterator[None]:
     with console.status(f"{what} …"):
         yield
     console.print(f"{what}: {time.monotonic() - began:.1f} s")
-
-
-@contextmanager
-def _signals_end_the_demo() -> Iterator[None]:
-    """Let the first signal end the demo, and no other one break that off: everything is taken down.
-
-    Should that hang, kill -9 takes all processes along.
-    """
-
-    def end(_number: int, _frame: FrameType | None) -> Never:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in _ENDING}
-    if before[signal.SIGHUP] == signal.SIG_IGN:  # nohup keeps its promise
-        del before[signal.SIGHUP]
-    for number in before:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 40.0
 _POLL_SECONDS: Final = 0.05
-_KEPT: Final = frozenset({"BRIDGE_DEVKAFKA_CACHE"})
 
 
 class DemoError(Exception):
@@ -53,13 +51,14 @@ class Processes:
     def start(self, name: str, arguments: Sequence[str]) -> tuple[subprocess.Popen[bytes], Path]:
         """Start `bridge ARGUMENTS`; gives the process and its log."""
         log = self._folder / f"{name}.log"
-        unset = [
-            option
-            for variable in os.environ
-            if variable.startswith("BRIDGE_") and variable not in _KEPT
-            for option in ("-u", variable)
+        command = [
+            "/usr/bin/env",
+            *children.without_bridge_options(),
+            sys.executable,
+            "-m",
+            "bridge",
+            *arguments,
         ]
-        command = ["/usr/bin/env", *unset, sys.executable, "-m", "bridge", *arguments]
         process = self._launcher.spawn(command, log)
         self._running.append(process)
         return process, log

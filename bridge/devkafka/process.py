@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _GUARD = Path(__file__).with_name("die_with_parent.py")
 _POLL_SECONDS = 0.05
 _TAIL_LINES = 25
+_KEPT = frozenset({"BRIDGE_DEVKAFKA_CACHE"})
 
 
 class Launcher:
@@ -100,6 +101,12 @@ class LogReader:
         self._position += len(content)
         *lines, self._partial = (self._partial + content.decode(errors="replace")).split("\n")
         return lines
+
+
+def without_bridge_options() -> list[str]:
+    """Give arguments of env(1) that hide the caller's BRIDGE_* variables, but not where jars are kept."""
+    hidden = [name for name in os.environ if name.startswith("BRIDGE_") and name not in _KEPT]
+    return [word for name in hidden for word in ("-u", name)]
 
 
 def wait_for_line(
