@@ -167,6 +167,10 @@ class Connection:
             if seconds >= SILENCE_SECONDS:
                 raise TimeoutError(f"nothing happened for {seconds:.0f} s: {self}")
             return
+        self._receive()
+        self.flush()
+
+    def _receive(self) -> None:
         received = self._socket.recv(1 << 18)
         if not received:
             raise ConnectionResetError("the bridge closed the socket")
@@ -179,14 +183,20 @@ class Connection:
             lib.pn_transport_push(self._transport, piece, len(piece))
             offset += len(piece)
             self._handle_events()
-        self.flush()
 
     def flush(self) -> None:
-        """Write what the engine has to send; waits until the socket has taken it."""
+        """Write what the engine has to send; waits until the socket has taken it.
+
+        Raises PeerClosedError if the bridge said why before it closed the socket, else ConnectionError.
+        """
         pending = lib.pn_transport_pending(self._transport)
         while pending > 0:
             count = lib.pn_transport_peek(self._transport, buffer, min(pending, BUFFER_BYTES))
-            self._socket.sendall(view[:count])
+            try:
+                self._socket.sendall(view[:count])
+            except (BrokenPipeError, ConnectionResetError):
+                while True:  # until its last words are read, or there are none
+                    self._receive()
             lib.pn_transport_pop(self._transport, count)
             pending = lib.pn_transport_pending(self._transport)
 

@@ -4,11 +4,15 @@ import os
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bench.figures import MIB
 from bench.measure import CpuTrace, Usage, interpolated, sample, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SAID = {
     "messages": 1000,
@@ -39,14 +43,54 @@ def test_a_program_that_is_the_subject_itself_says_its_own_cpu() -> None:
     assert taken.peak_bytes == 0
 
 
-def test_usage_is_that_of_this_process_as_it_knows_it_itself() -> None:
-    before = sum(os.times()[:2])
-    used = usage([os.getpid()])
-    after = sum(os.times()[:2])
+BUSY = """
+import sys, time
 
-    # Both are in ticks of 10 ms, of the user and of the system, and not all of them are told at once.
-    assert before - 0.1 <= used.cpu_seconds <= after + 0.1
-    assert used.cpu_seconds > 0
+print("ready", flush=True)
+for _ in sys.stdin:
+    until = time.process_time() + 0.05
+    while time.process_time() < until:
+        pass
+    print(time.process_time(), flush=True)
+"""
+
+
+class Busy:
+    """A process that uses 50 ms of CPU whenever it is told to. This one has children of other tests."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.process_id = process.pid
+        assert self._said() == "ready\n"
+
+    def work(self) -> float:
+        """Let it work; gives the seconds of CPU that it has used since its start, as it knows itself."""
+        assert self._process.stdin
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return float(self._said())
+
+    def _said(self) -> str:
+        assert self._process.stdout
+        return self._process.stdout.readline()
+
+
+@pytest.fixture
+def busy() -> Iterator[Busy]:
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield Busy(process)
+        assert process.stdin
+        process.stdin.close()
+
+
+def test_usage_is_that_of_the_process_as_it_knows_it_itself(busy: Busy) -> None:
+    before = busy.work()
+    used = usage([busy.process_id])
+    after = busy.work()
+
+    assert before <= used.cpu_seconds <= after
     assert 0 < used.resident_bytes <= used.peak_bytes
 
 
@@ -67,17 +111,12 @@ def test_a_process_that_has_ended_uses_nothing_that_could_be_measured() -> None:
         usage([child.pid])
 
 
-def test_a_trace_tells_what_was_used_between_two_moments() -> None:
-    before = time.process_time()
-    with CpuTrace([os.getpid()]) as trace:
-        started = time.time()
-        until = time.process_time() + 0.05
-        while time.process_time() < until:
-            pass
-        finished = time.time()
-    after = time.process_time()
+def test_a_trace_tells_what_was_used_between_two_moments(busy: Busy) -> None:
+    with CpuTrace([busy.process_id]) as trace:
+        started, before = time.time(), busy.work()
+        after, finished = busy.work(), time.time()
 
-    assert 0 < trace.between(started, finished) <= after - before
+    assert 0.05 <= after - before <= trace.between(started, finished)
     assert trace.between(started, started) == 0
 
 
