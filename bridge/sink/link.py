@@ -128,7 +128,7 @@ class SinkLink:
         for delivery in self._accepted:
             sent = find(delivery, None)
             if sent is not None:
-                lane, record, _, kept_bytes = sent
+                lane, record, _, kept_bytes, _ = sent
                 freed_bytes += kept_bytes
                 settling.append(delivery)
                 done += lane.tracker.done(record.offset() or 0)
@@ -144,7 +144,7 @@ class SinkLink:
         if sent is None:
             return
         self._settling.append(delivery)
-        lane, record, retry, _ = sent
+        lane, record, retry, _, _ = sent
         if lane.closed:
             self.late_count += 1
         elif self._policy.browses:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from bridge.mapping.annotate import annotate
 from bridge.sink.ports import CREATE_TIME, ConsumedRecord, Delivery
 from bridge.sink.redelivery import RECORD_BYTES, Retry
+from bridge.sink.stowing import restore, stow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +24,10 @@ NO_LIMIT: Final = 1 << 62
 TURN_RECORDS: Final = 256
 """How many records of a partition are sent before another one has its turn."""
 
-Sent: TypeAlias = tuple["Lane", ConsumedRecord, Retry | None, int]
-"""A record that was sent: its partition, itself, what became of earlier attempts, and the bytes that it takes
-until it is answered. The engine keeps the message as long as the link keeps the record."""
+Sent: TypeAlias = tuple["Lane", ConsumedRecord, Retry | None, int, bytes | None]
+"""A record that was sent: its partition, itself, what became of earlier attempts, the bytes that it takes
+until it is answered, and its headers where they are stowed away. The engine keeps the message as long as the
+link keeps the record."""
 
 
 class Outbound:
@@ -101,7 +103,9 @@ class Outbound:
         """Take out what was sent with a delivery; None where that is answered already."""
         sent = self.unsettled.pop(delivery, None)
         if sent is not None:
-            self.unsettled_bytes -= sent[3]
+            _, record, _, kept_bytes, headers = sent
+            self.unsettled_bytes -= kept_bytes
+            restore(record, headers)
         return sent
 
     def came_back(self, lane: Lane, record: ConsumedRecord) -> None:
@@ -228,8 +232,10 @@ class Outbound:
             key, value, headers = record.key(), record.value(), record.headers()
             if plain is None or headers or key is not None or value is None or time_type != CREATE_TIME:
                 payload = encode(partition, offset, time_type, time_ms, key, value, headers, 0, False)  # noqa: FBT003 - positional: the hot path
+                stowed = None if settles else stow(record, headers)
             else:
                 payload = plain(partition, offset, time_ms, value)
+                stowed = None
             value_bytes = 0 if value is None else len(value)
             left_bytes += value_bytes
             if parked and number < parked:
@@ -239,7 +245,7 @@ class Outbound:
                 skipped += 1
                 offsets.append(offset)
                 self._track(lane, offsets)
-                room_bytes -= self._not_sent(lane, record, length)
+                room_bytes -= self._not_sent(lane, record, stowed, length)
                 if self.closed:
                     gone = number + 1
                     break
@@ -252,17 +258,20 @@ class Outbound:
             else:
                 offsets.append(offset)
                 size_bytes = value_bytes + length + RECORD_BYTES
-                unsettled[send(tag, payload)] = lane, record, None, size_bytes
+                unsettled[send(tag, payload)] = lane, record, None, size_bytes, stowed
                 kept_bytes += size_bytes
                 room_bytes -= size_bytes
         self._track(lane, offsets)
         self.unsettled_bytes += kept_bytes
         self._left(gone - min(gone, parked), left_bytes - parked_bytes)
         if parked:
-            lane.parked = max(0, parked - gone)
-            if not lane.parked:
-                self.parked.pop(lane, None)
+            self._sent_of_parked(lane, gone)
         return gone - skipped
+
+    def _sent_of_parked(self, lane: Lane, count: int) -> None:
+        lane.parked = max(0, lane.parked - count)
+        if not lane.parked:
+            self.parked.pop(lane, None)
 
     def _track(self, lane: Lane, offsets: list[int]) -> None:
         """Remember that the records with these offsets, which are forgotten here, were sent."""
@@ -270,8 +279,9 @@ class Outbound:
             lane.tracker.all_sent(offsets)
         offsets.clear()
 
-    def _not_sent(self, lane: Lane, record: ConsumedRecord, size_bytes: int) -> int:
+    def _not_sent(self, lane: Lane, record: ConsumedRecord, stowed: bytes | None, size_bytes: int) -> int:
         """Deal with a record that is not to be sent, or too large to be; gives the bytes that it keeps."""
+        restore(record, stowed)
         if size_bytes:
             self._too_large(lane, Retry(record), size_bytes, self._largest)
             return len(record) + RECORD_BYTES
@@ -301,6 +311,6 @@ class Outbound:
             return False
         tag = b"%d:%d:%d" % (lane.partition, retry.offset, lane.generation)
         kept_bytes = len(record) + len(payload) + RECORD_BYTES
-        self.unsettled[self._port.send(tag, payload)] = lane, record, retry, kept_bytes
+        self.unsettled[self._port.send(tag, payload)] = lane, record, retry, kept_bytes, None
         self.unsettled_bytes += kept_bytes
         return True

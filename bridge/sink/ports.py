@@ -39,8 +39,11 @@ class ConsumedRecord(Protocol):
     def value(self) -> bytes | None:
         """Give the value."""
 
-    def headers(self) -> Sequence[tuple[str, bytes | None]] | None:
+    def headers(self) -> list[tuple[str, bytes | None]] | None:
         """Give the headers in order."""
+
+    def set_headers(self, value: list[tuple[str, bytes | None]], /) -> None:
+        """Have it give other headers from now on."""
 
     def __len__(self) -> int: ...
 

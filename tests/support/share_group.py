@@ -48,6 +48,10 @@ class MemoryShareRecord:
     def headers(self) -> None:
         """Give no headers."""
 
+    def set_headers(self, value: object, /) -> None:
+        """Fail: those of a share group stay as they are."""
+        raise AssertionError(f"there were none before {value!r}")
+
     def delivery_count(self) -> int:
         """Give how often it was given to anybody."""
         return self.given

@@ -52,7 +52,7 @@ def encode_message(
     return _DATA + encode(b"%d:%d:%d:%d:%b" % (partition, offset, delivery_count, again, value or b""))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemoryRecord:
     """A record as a consumer gives it."""
 
@@ -61,6 +61,8 @@ class MemoryRecord:
     position: int
     """The offset."""
     content: bytes
+    named: list[tuple[str, bytes | None]] | None = None
+    """The headers."""
 
     def partition(self) -> int:
         """Give the partition."""
@@ -81,8 +83,13 @@ class MemoryRecord:
         """Give the value."""
         return self.content
 
-    def headers(self) -> None:
-        """Give no headers."""
+    def headers(self) -> list[tuple[str, bytes | None]] | None:
+        """Give the headers."""
+        return self.named
+
+    def set_headers(self, value: list[tuple[str, bytes | None]], /) -> None:
+        """Have it give other headers from now on."""
+        self.named = value
 
     def __len__(self) -> int:
         return len(self.content)

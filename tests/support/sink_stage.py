@@ -63,6 +63,9 @@ class NumberedRecord:
     def headers(self) -> None:
         return None
 
+    def set_headers(self, value: object, /) -> None:
+        raise AssertionError(f"there were none before {value!r}")
+
     def __len__(self) -> int:
         return len(self.value())
 

@@ -155,10 +155,38 @@ def test_an_answer_takes_a_delivery_out_once() -> None:
     (delivery,) = stage.peer.delivered
 
     kept_bytes = stage.outbound.unsettled_bytes
-    assert stage.outbound.answered(delivery) == (lane, MemoryRecord(0, 0, b"a"), None, kept_bytes)
+    assert stage.outbound.answered(delivery) == (lane, MemoryRecord(0, 0, b"a"), None, kept_bytes, None)
     assert stage.outbound.unsettled_bytes == 0
     assert stage.outbound.answered(delivery) is None
     assert stage.outbound.unsettled_bytes == 0
+
+
+def test_headers_are_there_again_when_a_delivery_is_taken_out() -> None:
+    stage = Stage()
+    lane = Lane(0, 1, None)
+    record = MemoryRecord(0, 0, b"a", [("h", b"1")])
+    lane.waiting.append(record)
+    stage.outbound.enqueue(lane)
+    stage.send(1)
+    (delivery,) = stage.peer.delivered
+    assert not record.headers(), "they are stowed away meanwhile"
+
+    stage.outbound.answered(delivery)
+
+    assert record.headers() == [("h", b"1")]
+
+
+@pytest.mark.parametrize("value", [EXPIRED, b"bb"])
+def test_what_cannot_be_sent_keeps_its_headers(value: bytes) -> None:
+    stage = Stage(message_max_bytes=14)
+    lane = Lane(0, 1, None)
+    record = MemoryRecord(0, 0, value, [("h", b"1")])
+    lane.waiting.append(record)
+    stage.outbound.enqueue(lane)
+
+    assert stage.send(1) == 1
+
+    assert record.headers() == [("h", b"1")]
 
 
 def test_nothing_is_sent_beyond_the_bound_of_bytes() -> None:

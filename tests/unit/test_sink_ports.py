@@ -32,7 +32,8 @@ def test_kafka_s_own_message_is_a_consumed_record() -> None:
     message = Message(
         topic="t", value=b"value", key=b"key", headers=[("h", None)], partition=3, offset=7, timestamp=(1, 9)
     )
-    read = {name: getattr(message, name)() for name in vars(ports.ConsumedRecord) if not name.startswith("_")}
+    names = {name for name in vars(ports.ConsumedRecord) if not name.startswith(("_", "set_"))}
+    read = {name: getattr(message, name)() for name in names}
     assert read == {
         "partition": 3,
         "offset": 7,
@@ -42,3 +43,5 @@ def test_kafka_s_own_message_is_a_consumed_record() -> None:
         "headers": [("h", None)],
     }
     assert len(message) == len(b"value")
+    message.set_headers([("other", b"1")])
+    assert message.headers() == [("other", b"1")]
