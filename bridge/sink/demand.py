@@ -11,19 +11,14 @@ from __future__ import annotations
 
 
 class Demand:
-    """Counts records; `buffer_records` bounds what may wait in the process for credit.
+    """Counts records; `buffer_records` bounds what may wait in the process for credit."""
 
-    `exact` asks for no more than there is credit for: with records that are committed before they
-    are sent, each one that waits could be lost.
-    """
+    __slots__ = ("_ahead", "_buffer_records", "allowed", "sent")
 
-    __slots__ = ("_ahead", "_buffer_records", "_exact", "allowed", "sent")
-
-    def __init__(self, buffer_records: int, *, exact: bool) -> None:
+    def __init__(self, buffer_records: int) -> None:
         if buffer_records < 1:
             raise ValueError(f"a buffer holds at least one record, not {buffer_records}")
         self._buffer_records = buffer_records
-        self._exact = exact
         self._ahead = 0
         self.allowed = 0
         self.sent = 0
@@ -39,9 +34,7 @@ class Demand:
         It is when half of what may wait has left, or when the consumer stands still.
         """
         self.returned(credit)
-        allowed = self.sent + min(credit, self._buffer_records)
-        if not self._exact:
-            allowed += self._ahead
+        allowed = self.sent + min(credit, self._buffer_records) + self._ahead
         step = allowed - self.allowed
         if step <= 0 or (step * 2 < self._ahead and self.allowed > self.sent):
             return None

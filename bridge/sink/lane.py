@@ -74,6 +74,14 @@ class Lane:
         """Count the records that are to be sent again."""
         return len(self._retries) + self._pausing
 
+    def to_commit(self) -> int | None:
+        """Give the offset of the first record without a terminal answer, if that is not committed yet."""
+        return self.tracker.to_commit()
+
+    def unsent(self) -> int | None:
+        """Give the offset of the first record that was not sent yet, None if nothing waits."""
+        return (self.waiting[0].offset() or 0) if self.waiting else None
+
     def put_back(self, retry: Retry) -> None:
         """Take a record that is to be sent again after a pause."""
         if self._ahead_records is None:

@@ -11,7 +11,6 @@ Order: records of a partition are sent in order, partitions take turns. `Lane` t
 from __future__ import annotations
 
 from itertools import groupby
-from operator import methodcaller
 from typing import TYPE_CHECKING, Final
 
 from bridge.model.outcomes import DeliveryState, Outcome
@@ -19,6 +18,7 @@ from bridge.sink import ending
 from bridge.sink.demand import Demand
 from bridge.sink.lane import Lane
 from bridge.sink.outbound import Outbound
+from bridge.sink.positions import Positions, partition_of
 from bridge.sink.redelivery import Retry
 from bridge.sink.undelivered import Surroundings, Undelivered
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bridge.sink.policy import SinkLimits, SinkPolicy
     from bridge.sink.ports import ConsumedRecord, Delivery, Encode, EncodePlain, Feed, Offsets, SinkPort
 
-
-_partition_of: Final = methodcaller("partition")
 
 ENDING_SECONDS: Final = 5.0
 """How long a link that cannot go on waits for the outcomes of what it has sent."""
@@ -56,7 +54,8 @@ class SinkLink:
         self._limits = limits
         self._feed = feed
         self._around = around
-        self._demand = Demand(limits.buffer_records, exact=policy.sends_settled)
+        self._demand = Demand(limits.buffer_records)
+        self._positions = Positions(policy)
         self._lanes: dict[int, Lane] = {}
         self._undelivered = Undelivered(
             policy,
@@ -161,7 +160,7 @@ class SinkLink:
             return
         self._take_accepted()
         self.closed = True
-        self._feed.stop(self._to_commit())
+        self._feed.stop(self._positions.end(self._lanes.values()))
         lanes = self._lanes.values()
         unanswered = len(self._outbound.unsettled) + sum(lane.returned + lane.burying for lane in lanes)
         for lane in lanes:
@@ -182,10 +181,12 @@ class SinkLink:
 
     def consumed(self, records: Sequence[ConsumedRecord]) -> None:
         """Take a batch of records, in the order of their partitions."""
-        if self.closed:
-            return
         lanes = self._lanes
-        for partition, run in groupby(records, _partition_of):
+        if self.closed:
+            if offsets := self._positions.after_end(lanes, records):
+                self._feed.commit(offsets)
+            return
+        for partition, run in groupby(records, partition_of):
             lane = lanes.get(partition or 0)
             if lane is None or lane.leaving:
                 unwanted = list(run)
@@ -215,25 +216,24 @@ class SinkLink:
 
     def revoked(self, partitions: Sequence[int]) -> Offsets:
         """End these partitions' generation. Gives what is to be committed for them."""
-        offsets: Offsets = {}
-        self._drained = None
-        for partition in partitions:
-            lane = self._lanes.pop(partition, None)
-            if lane is None:
-                continue
-            position = lane.tracker.to_commit()
-            if position is not None and self._commits:
-                offsets[partition] = (lane.generation, position)
-            self._leave(lane)
-            lane.close()
-        # What waited of them took places in the buffer, and room, that others may have now.
-        self._outbound.wake()
-        self.pump()
+        lanes = [lane for partition in partitions if (lane := self._lanes.get(partition)) is not None]
+        offsets = self._positions.leaving(lanes)
+        for lane in lanes:
+            self._outbound.forget(lane)
+        self.lost(partitions)
         return offsets
 
     def lost(self, partitions: Sequence[int]) -> None:
         """End these partitions' generation; somebody else has them already: nothing is committed."""
-        self.revoked(partitions)
+        self._drained = None
+        for partition in partitions:
+            lane = self._lanes.pop(partition, None)
+            if lane is not None:
+                self._leave(lane)
+                lane.close()
+        # What waited of them took places in the buffer, and room, that others may have now.
+        self._outbound.wake()
+        self.pump()
 
     def committed(self, offsets: dict[int, int]) -> None:
         """Take notice that Kafka has these offsets."""
@@ -250,26 +250,11 @@ class SinkLink:
 
     # ------------------------------------------------------------------ commits
 
-    @property
-    def _commits(self) -> bool:
-        """Whether offsets are committed as records are answered."""
-        return self._policy.commits and not self._policy.sends_settled
-
     def commit(self) -> None:
         """Commit what is done. Called on time, and after so many answers."""
         self._answered = 0
-        offsets = self._to_commit()
-        if offsets:
+        if offsets := self._positions.running(self._lanes.values()):
             self._feed.commit(offsets)
-
-    def _to_commit(self) -> Offsets:
-        if not self._commits:
-            return {}
-        return {
-            partition: (lane.generation, position)
-            for partition, lane in self._lanes.items()
-            if (position := lane.tracker.to_commit()) is not None
-        }
 
     # ------------------------------------------------------------------ sending
 
@@ -371,7 +356,7 @@ class SinkLink:
         """Drop what was not sent yet of a partition that is going away; its next owner reads it."""
         lane.leaving = True
         if not self._policy.sends_settled:
-            # What is committed already nobody else reads: that goes out with the next credit.
+            # What is committed already goes out yet, or is given back.
             self._outbound.forget(lane)
 
     def _check_drained(self) -> None:

@@ -70,6 +70,7 @@ class Undelivered:
         self._pausing: dict[int, list[tuple[Lane, Retry]]] = {}
         """Those whose pause has begun, by its number."""
         self._pauses = 0
+        self._closed = False
         self.bytes = 0
         """What the records take that are on their way to the dead-letter topic."""
 
@@ -85,8 +86,10 @@ class Undelivered:
 
     def close(self) -> None:
         """Forget what was to be sent again: its timers may have long to go."""
+        self._closed = True
         self._came_back.clear()
         self._pausing.clear()
+        self._part()
 
     def _due(self, pause: int) -> None:
         retries = self._pausing.pop(pause, None)
@@ -177,3 +180,15 @@ class Undelivered:
         if not lane.closed:
             self._done(lane, retry.record)
         self._moved()
+        self._part()
+
+    def _part(self) -> None:
+        """Part from a link that has ended, when nothing more is to be told to it.
+
+        It knows this, and Python frees both at once if they part.
+        """
+        if self._closed and not self.bytes:
+            self._done = self._moved = self._again = self._ends = self._stops = _nothing
+
+
+def _nothing(*_: object) -> None: ...

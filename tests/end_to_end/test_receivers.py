@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -48,6 +49,32 @@ def test_records_arrive_in_order_and_are_committed(service: Service, kafka: Real
     assert values(messages) == bodies(MESSAGES)
     assert settled == [mode == "settled"] * MESSAGES
     wait_until(lambda: kafka.committed(topic, topic) == {0: MESSAGES}, "the commit")
+
+
+@pytest.mark.parametrize("ends", ["link", "connection", "service"])
+def test_what_a_settled_receiver_had_no_credit_for_is_there_for_the_next(
+    start_service: StartService, kafka: RealKafka, ends: str
+) -> None:
+    topic = kafka.create_topic()
+    kafka.produce(topic, bodies(50))
+    address = f"{topic}/group.id/{topic}"
+    service = start_service(kafka)
+    with Client(service.amqp_port) as client:
+        receiver = client.receiver(address, 5, "settled")
+        assert values([each.message for each in receiver.take(5)]) == bodies(5)
+        wait_until(lambda: kafka.committed(topic, topic)[0] > 5, "the commit of what waits")
+        if ends == "link":
+            receiver.close()
+        elif ends == "service":
+            service.signal(signal.SIGTERM)
+            assert service.exit_code() == 0
+    wait_until(lambda: kafka.committed(topic, topic) == {0: 5}, "the commit that gives back")
+    if ends == "service":
+        service = start_service(kafka)
+
+    messages, _ = receive(service.amqp_port, address, 45, "settled", credit=CREDIT)
+
+    assert values(messages) == bodies(50)[5:]
 
 
 def test_a_receiver_gets_no_more_than_its_credit(service: Service, kafka: RealKafka) -> None:

@@ -14,17 +14,16 @@ class DemandMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.demand = Demand(1, exact=False)
+        self.demand = Demand(1)
         self.told = 0
         self.handed = 0
         self.waiting = 0
         self.credit = 0
         self.credit_max = 0
 
-    @initialize(buffer_records=st.integers(1, 8), exact=st.booleans())
-    def attach(self, buffer_records: int, exact: bool) -> None:  # noqa: FBT001 - hypothesis passes it by name
-        self.demand = Demand(buffer_records, exact=exact)
-        self.exact = exact
+    @initialize(buffer_records=st.integers(1, 8))
+    def attach(self, buffer_records: int) -> None:
+        self.demand = Demand(buffer_records)
         self.buffer_records = buffer_records
 
     @rule(credit=st.integers(0, 20))
@@ -48,7 +47,7 @@ class DemandMachine(RuleBasedStateMachine):
     @rule(data=st.data(), beyond=st.booleans())
     def hand_over(self, data: st.DataObject, beyond: bool) -> None:  # noqa: FBT001 - hypothesis passes it by name
         """Hand over what is allowed; a consumer that is just pausing may have one record more."""
-        count = data.draw(st.integers(1, self.told - self.handed)) + (beyond and not self.exact)
+        count = data.draw(st.integers(1, self.told - self.handed)) + beyond
         self.handed += count
         self.waiting += count
         self.pump()
@@ -81,8 +80,7 @@ class DemandMachine(RuleBasedStateMachine):
     @invariant()
     def no_more_waits_than_was_bounded(self) -> None:
         ahead = min(self.credit_max, self.buffer_records)
-        bound = ahead if self.exact else 2 * ahead
-        assert max(self.told - self.demand.sent, self.told - self.handed) <= bound
+        assert max(self.told - self.demand.sent, self.told - self.handed) <= 2 * ahead
 
     def teardown(self) -> None:
         """Give one credit at a time: as Kafka has records without end, each brings one."""

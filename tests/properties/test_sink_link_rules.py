@@ -471,7 +471,10 @@ TestBrowsing.settings = machine_settings(examples=50, steps=30)
 
 
 class SettledSinkLinkMachine(RuleBasedStateMachine):
-    """A settled receiver: at most once, and nothing is lost while its link lives."""
+    """A settled receiver: at most once; nothing is lost while its link lives, nor by its end.
+
+    But for what waits of a partition that somebody else has already: that goes with the link.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -486,6 +489,8 @@ class SettledSinkLinkMachine(RuleBasedStateMachine):
         room_bytes=st.sampled_from([1, 20, 60, NO_LIMIT]),
         buffer_bytes=st.sampled_from([1, 40, NO_LIMIT]),
         records=st.integers(0, 6),
+        late_batches=st.sampled_from([None, 0, 1, 2]),
+        loses=st.booleans(),
     )
     def attach(
         self,
@@ -495,8 +500,14 @@ class SettledSinkLinkMachine(RuleBasedStateMachine):
         room_bytes: int,
         buffer_bytes: int,
         records: int,
+        late_batches: int | None,
+        loses: bool,  # noqa: FBT001 - hypothesis passes it by name
     ) -> None:
         self.limits = limits
+        self.loses = loses
+        """Partitions may be lost, and what waited of them with the link's end."""
+        self.late_batches = late_batches
+        """How many are on their way to the link when it ends; None: it goes on until all is sent."""
         self.rig = SinkRig(
             SETTLED,
             limits=limits,
@@ -568,6 +579,12 @@ class SettledSinkLinkMachine(RuleBasedStateMachine):
         assert self.rig.dead_letters.pending or self.rig.timers or drained, "there is nothing to wait for"
         self.rig.revoked(*leaving)
 
+    @precondition(lambda self: self.loses and self.rig.feed.positions)
+    @rule(data=st.data())
+    def lose(self, data: st.DataObject) -> None:
+        lost = data.draw(st.sets(st.sampled_from(sorted(self.rig.feed.positions)), min_size=1))
+        self.rig.lost(*lost)
+
     @precondition(lambda self: len(self.rig.feed.positions) < len(self.partitions))
     @rule()
     def assign(self) -> None:
@@ -583,7 +600,7 @@ class SettledSinkLinkMachine(RuleBasedStateMachine):
         assert not self.rig.peer.detached
 
     @invariant()
-    def no_more_is_committed_and_waits_than_there_was_credit_for(self) -> None:
+    def no_more_is_committed_and_waits_than_twice_the_credit(self) -> None:
         feed = self.rig.feed
         committed = sum(
             record.content != EXPIRED
@@ -593,22 +610,44 @@ class SettledSinkLinkMachine(RuleBasedStateMachine):
         )
         waiting = committed - sum(map(len, self.seen)) - len(self.rig.log.skips)
         assert waiting >= 0
-        bound = min(self.credit_max, self.limits.buffer_records)
+        bound = 2 * min(self.credit_max, self.limits.buffer_records)
         assert waiting + max(0, feed.allowed - feed.handed) <= bound
 
     def teardown(self) -> None:
         if has_failed():
+            return
+        if self.late_batches is not None:
+            self.end(self.late_batches)
             return
         self.assign()
         self.rig.flow(PLENTY)
         while self.moves():
             pass
         for partition in self.partitions:
-            skipped = [offset for number, offset, _ in self.rig.log.skips if number == partition]
-            assert sorted(self.seen[partition] + skipped) == [
-                record.position for record in self.rig.topic.logs[partition] if record.content != EXPIRED
-            ]
+            assert self.over(partition) == self.deliverable(partition)
         assert self.rig.feed.handed_bytes == self.rig.feed.taken_bytes
+
+    def end(self, late_batches: int) -> None:
+        """End the link, and look at what it leaves to others."""
+        batches = [self.rig.feed.poll(2) for _ in range(late_batches)]
+        self.rig.detach()
+        for records in filter(None, batches):
+            self.rig.link.consumed(records)
+        self.rig.feed.commit_pending()
+        for partition in self.partitions:
+            over = self.over(partition)
+            left = {record.position for record in self.rig.topic.uncommitted(partition)}
+            assert not left & set(over), "at most once"
+            assert self.loses or left.union(over).issuperset(self.deliverable(partition))
+
+    def over(self, partition: int) -> list[int]:
+        """Give the offsets of a partition that were sent, put away or skipped."""
+        skipped = [offset for number, offset, _ in self.rig.log.skips if number == partition]
+        return sorted(self.seen[partition] + skipped)
+
+    def deliverable(self, partition: int) -> list[int]:
+        """Give the offsets of a partition that are to be sent."""
+        return [record.position for record in self.rig.topic.logs[partition] if record.content != EXPIRED]
 
     def moves(self) -> bool:
         """Let everything go on; tell whether anything happened."""

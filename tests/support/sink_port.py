@@ -119,6 +119,12 @@ class MemoryTopic:
             assert offset >= self.committed.get(partition, 0), f"a commit of {offset} goes back"
             self.committed[partition] = offset
 
+    def give_back(self, offsets: dict[int, int]) -> None:
+        """Commit less than before."""
+        for partition, offset in offsets.items():
+            assert offset < self.committed[partition], f"nothing is given back by a commit of {offset}"
+            self.committed[partition] = offset
+
     def uncommitted(self, partition: int) -> list[MemoryRecord]:
         """Give the records that a consumer reads which begins now."""
         return [
@@ -284,7 +290,7 @@ class MemoryFeed:
 
     def commit(self, offsets: Offsets) -> None:
         """Remember what is to be committed."""
-        assert not self.stopped
+        assert not self.stopped or self.commit_first
         assert offsets
         self.to_commit.update(offsets)
 
@@ -336,7 +342,10 @@ class MemoryFeed:
             assert generation <= self.generation
             if self.generations.get(partition) == generation:
                 offsets[partition] = offset
-        self.topic.commit(offsets)
+        if self.commit_first:
+            self.topic.give_back(offsets)
+        else:
+            self.topic.commit(offsets)
         return offsets
 
     def wanted(self) -> int:

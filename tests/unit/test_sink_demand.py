@@ -7,23 +7,22 @@ from bridge.sink.demand import Demand
 
 def test_a_buffer_holds_at_least_one_record() -> None:
     with pytest.raises(ValueError, match="not 0"):
-        Demand(0, exact=False)
+        Demand(0)
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_without_credit_nothing_is_asked_for(*, exact: bool) -> None:
-    demand = Demand(100, exact=exact)
+def test_without_credit_nothing_is_asked_for() -> None:
+    demand = Demand(100)
 
     assert demand.update(0) is None
     assert demand.allowed == 0
 
 
 def test_a_receiver_that_takes_one_at_a_time_makes_one_wait() -> None:
-    assert Demand(100, exact=False).update(1) == 2
+    assert Demand(100).update(1) == 2
 
 
 def test_as_many_wait_as_the_receiver_ever_gave_credit_for() -> None:
-    demand = Demand(100, exact=False)
+    demand = Demand(100)
 
     assert demand.update(30) == 60
     demand.sent = 30
@@ -33,11 +32,11 @@ def test_as_many_wait_as_the_receiver_ever_gave_credit_for() -> None:
 
 
 def test_a_large_credit_is_met_up_to_the_bound() -> None:
-    assert Demand(100, exact=False).update(1_000_000) == 200
+    assert Demand(100).update(1_000_000) == 200
 
 
 def test_small_steps_are_not_told() -> None:
-    demand = Demand(100, exact=False)
+    demand = Demand(100)
     demand.update(10)
 
     demand.sent = 4
@@ -48,7 +47,7 @@ def test_small_steps_are_not_told() -> None:
 
 
 def test_a_consumer_that_stands_still_is_told_of_a_small_step_too() -> None:
-    demand = Demand(100, exact=False)
+    demand = Demand(100)
     demand.update(10)
     demand.sent = 20
     demand.update(0)
@@ -59,26 +58,8 @@ def test_a_consumer_that_stands_still_is_told_of_a_small_step_too() -> None:
 
 
 def test_the_total_never_falls() -> None:
-    demand = Demand(100, exact=False)
+    demand = Demand(100)
     demand.update(50)
 
     assert demand.update(0) is None
     assert demand.allowed == 100
-
-
-def test_exact_asks_for_what_there_is_credit_for() -> None:
-    demand = Demand(100, exact=True)
-
-    assert demand.update(3) == 3
-    demand.sent = 3
-    assert demand.update(0) is None
-    assert demand.update(2) == 5
-
-
-def test_exact_does_not_ask_twice_for_credit_that_was_taken_back() -> None:
-    demand = Demand(100, exact=True)
-
-    demand.update(3)
-    demand.update(0)
-
-    assert demand.update(3) is None

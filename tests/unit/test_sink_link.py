@@ -624,14 +624,59 @@ def test_a_settled_receiver_gets_records_that_are_committed() -> None:
     assert rig.peer.unsettled == {}
 
 
-def test_for_a_settled_receiver_nothing_waits_beyond_its_credit() -> None:
-    rig = SinkRig(SETTLED, records=5)
+def test_for_a_settled_receiver_as_much_waits_as_it_gave_credit_for() -> None:
+    rig = SinkRig(SETTLED, records=9)
 
     rig.flow(2)
     rig.run()
 
-    assert rig.feed.handed == 2
+    assert len(rig.peer.delivered) == 2
+    assert rig.feed.handed == 4
+    assert rig.topic.committed == {0: 4}
+
+
+def test_what_waits_on_a_settled_link_is_given_back_at_its_end() -> None:
+    rig = SinkRig(SETTLED, records=9, partitions=2)
+    rig.flow(5)
+    rig.poll(1, partition=1)
+    rig.run()
+    assert rig.topic.committed == {0: 9, 1: 1}
+    assert [(each.partition, each.offset) for each in rig.peer.delivered] == [
+        (1, 0),
+        *[(0, offset) for offset in range(4)],
+    ]
+
+    rig.detach()
+
+    assert rig.topic.committed == {0: 4, 1: 1}
+
+
+def test_what_comes_after_the_end_of_a_settled_link_is_given_back() -> None:
+    rig = SinkRig(SETTLED, records=9)
+    rig.flow(3)
+    rig.poll(2)
+    late = [rig.feed.poll(2), rig.feed.poll(1)]
+
+    rig.detach()
+    for records in late:
+        rig.link.consumed(records)
+    rig.feed.commit_pending()
+
+    assert offsets(rig.peer.delivered) == [0, 1]
     assert rig.topic.committed == {0: 2}
+
+
+def test_what_comes_after_the_end_of_a_settled_link_is_not_passed_over() -> None:
+    rig = SinkRig(SETTLED, records=9)
+    rig.flow(2)
+    rig.poll(3)
+    late = rig.feed.poll(1)
+
+    rig.detach()
+    rig.link.consumed(late)
+    rig.feed.commit_pending()
+
+    assert rig.topic.committed == {0: 2}, "the first that was not sent waited before"
 
 
 def test_a_settled_receiver_that_drains_gets_what_there_is() -> None:
@@ -720,27 +765,41 @@ def test_what_waits_of_a_partition_that_goes_away_is_not_sent() -> None:
     assert rig.feed.handed_bytes == rig.feed.taken_bytes
 
 
-def test_what_waits_on_a_settled_link_is_sent_even_if_its_partition_goes_away() -> None:
-    """It is committed already, so nobody else would read it."""
+def test_what_waits_on_a_settled_link_is_given_back_when_its_partition_goes_away() -> None:
     rig = SinkRig(SETTLED, records=3, room_bytes=1)
     rig.flow(3)
     rig.run()
     assert (rig.topic.committed, offsets(rig.peer.delivered)) == ({0: 3}, [0])
 
     assert rig.revoking(0) == [True]
+    rig.socket_writes()
     rig.revoked(0)
+    for _ in range(3):
+        rig.socket_writes()
+
+    assert offsets(rig.peer.delivered) == [0, 1], "all is committed yet that goes out before the revoke ends"
+    assert rig.topic.committed == {0: 2}
+    assert rig.feed.handed_bytes == rig.feed.taken_bytes
+
+
+def test_what_waits_on_a_settled_link_is_sent_even_if_its_partition_is_lost() -> None:
+    """It is committed, so nobody else reads it."""
+    rig = SinkRig(SETTLED, records=3, room_bytes=1)
+    rig.flow(3)
+    rig.run()
+
+    rig.lost(0)
     for _ in range(3):
         rig.socket_writes()
 
     assert offsets(rig.peer.delivered) == [0, 1, 2]
 
 
-def test_on_a_settled_link_a_partition_that_comes_back_goes_on_where_it_was() -> None:
+def test_on_a_settled_link_a_partition_that_was_lost_and_comes_back_goes_on_where_it_was() -> None:
     rig = SinkRig(SETTLED, records=4, room_bytes=1)
     rig.flow(3)
-    rig.poll()
-    rig.revoking(0)
-    rig.revoked(0)
+    rig.poll(3)
+    rig.lost(0)
     rig.assign(0)
 
     rig.flow(5)

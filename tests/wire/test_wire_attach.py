@@ -452,6 +452,6 @@ def test_handlers_are_of_the_links_kind() -> None:
     with Pair() as pair:
         _, to_bridge = pair.attach_sender()
         _, from_bridge = pair.attach_receiver()
-        assert isinstance(to_bridge.base_handler, Incoming)
-        assert isinstance(from_bridge.base_handler, Outgoing)
+        assert isinstance(to_bridge.handler, Incoming)
+        assert isinstance(from_bridge.handler, Outgoing)
         assert isinstance(from_bridge, OutgoingLink)

@@ -33,7 +33,7 @@ def broken(name: str) -> Callable[[AnyLink], None]:
     def answer(link: AnyLink) -> None:
         open_at_once(link)
         if link.request.link_name == "broken":
-            setattr(link.base_handler, name, fails)
+            setattr(link.handler, name, fails)
 
     return answer
 
@@ -119,7 +119,7 @@ def test_a_failure_when_room_is_found_again() -> None:
         _, link = pair.attach_receiver("broken", credit=1)
         pair.engine.congested = True
         assert link.room_bytes() == 0
-        link.base_handler.batch_ended = fails  # type: ignore[method-assign]  # a broken handler
+        link.handler.batch_ended = fails  # type: ignore[method-assign]  # a broken handler
         pair.engine.congested = False
         pair.pump()
         assert_only_the_broken_link_ended(pair, link)
