@@ -219,9 +219,8 @@ def sender_duplicate(stage: DeduplicatingStage) -> None:
 def receiver_settled(stage: SinkStage) -> None:
     stage.attach(Link.SND_SETTLED)
     stage.flow(2)
-    stage.hand_over(2)
+    stage.hand_over(4)
     stage.flow(1)
-    stage.hand_over(1)
     stage.detach()
 
 
