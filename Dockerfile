@@ -10,8 +10,8 @@ ARG PYTHON_IMAGE=python:3.11-slim
 
 FROM ${PYTHON_IMAGE} AS build
 
-# Proton is compiled where the registry has no wheel for the platform. It is built without OpenSSL's
-# headers on purpose: the bridge gives it plain bytes and leaves TLS to Python.
+# For what the bridge has in C. Proton is compiled where the registry has no wheel for the platform; it is
+# built without OpenSSL's headers on purpose: the bridge gives it plain bytes and leaves TLS to Python.
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
 
 WORKDIR /build
@@ -24,12 +24,12 @@ RUN python -m venv tools \
  && tools/bin/python -m pip wheel --require-hashes --no-build-isolation --wheel-dir wheels \
       -r requirements/service.txt
 
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY bridge bridge
-RUN tools/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir wheels .
+RUN REQUIRE_COMPILED=1 tools/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir wheels .
 
-# Compiled here, because the service cannot write bytecode; hashes instead of times, because layers
-# do not keep times.
+# Compiled to bytecode here, because the service cannot write any; hashes instead of times, because layers do
+# not keep times.
 RUN python -m venv --without-pip /opt/bridge \
  && tools/bin/python -m pip --python /opt/bridge/bin/python \
       install --no-index --no-deps --no-compile wheels/*.whl \

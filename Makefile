@@ -21,8 +21,11 @@ LOCKS := requirements/dev.txt $(if $(JAVA),,requirements/jdk.txt)
 
 # The stamp's name says what was installed, and where: touching a file changes nothing, and a copy
 # of the folder does not use scripts and paths that belong to the original.
-INSTALLED := $(VENV)/.installed-$(shell { cat requirements/build.txt $(LOCKS) pyproject.toml; \
-	echo '$(CURDIR)'; } 2>/dev/null | cksum | cut -d' ' -f1)
+INSTALLED := $(VENV)/.installed-$(shell { cat requirements/build.txt $(LOCKS) pyproject.toml \
+	hatch_build.py bridge/*/*.pyx bridge/*/*.pxd; echo '$(CURDIR)'; } 2>/dev/null | cksum | cut -d' ' -f1)
+
+INSTALL_BRIDGE := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	--no-deps --no-build-isolation --editable .
 
 HELM_VERSION := v3.22.0
 HELM := $(firstword $(wildcard $(BIN)/helm) $(shell command -v helm 2>/dev/null) $(BIN)/helm)
@@ -58,8 +61,14 @@ $(INSTALLED):
 	  -r requirements/build.txt
 	@$(BIN)/python -m pip install --quiet --require-hashes --no-build-isolation \
 	  $(addprefix -r ,$(LOCKS))
-	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(INSTALL_BRIDGE)
+	@$(BIN)/python -c 'import bridge.mapping.compiled_layout' 2>/dev/null \
+	  || echo 'The bridge is not compiled, and slower with headers (make compiled tells why). All else works.'
 	@touch $@
+
+.PHONY: compiled
+compiled: venv ## Compile what the bridge has in C again, or fail and say why
+	@REQUIRE_COMPILED=1 $(INSTALL_BRIDGE)
 
 .PHONY: demo
 demo: venv ## Send and receive thousands of messages over a real Kafka, and read them by Spark
@@ -133,5 +142,6 @@ clean: ## Remove what tools and builds have left, but not .venv
 	@find bridge tests -name __pycache__ -prune -exec rm -rf {} +
 
 .PHONY: distclean
-distclean: clean ## Remove .venv too
+distclean: clean ## Remove .venv too, and what was compiled
 	@rm -rf $(VENV)
+	@rm -f bridge/mapping/*.so

@@ -13,6 +13,7 @@ import psutil
 
 from bridge import __version__
 from bridge.devkafka.jars import KAFKA_VERSION
+from bridge.mapping.layout import COMPILED
 
 PACKAGES: Final = ("python-qpid-proton", "confluent-kafka", "uvloop")
 _CPU_INFO: Final = Path("/proc/cpuinfo")
@@ -22,7 +23,7 @@ def facts(*, given_kafka: bool) -> dict[str, str]:
     """Name the facts, as they are shown and kept with the results."""
     memory_gib = psutil.virtual_memory().total / 2**30
     return {
-        "bridge": __version__,
+        "bridge": f"{__version__}, {'compiled in part' if COMPILED else 'pure Python'}",
         "cores": f"{len(os.sched_getaffinity(0))} ({_processor()}), shared by all: Kafka, load and subject",
         "memory": f"{memory_gib:.0f} GiB",
         "kernel": f"{platform.system()} {platform.release()}",

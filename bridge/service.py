@@ -31,6 +31,7 @@ from bridge.kafka.availability import KafkaAvailability
 from bridge.kafka.catalog import Catalog
 from bridge.kafka.pool import PoolSettings, ProducerPool
 from bridge.kafka.producers import ReportPump
+from bridge.mapping.layout import COMPILED
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.observability import events
@@ -107,7 +108,9 @@ class Service:
         """Serve until SIGTERM or SIGINT, then shut down. Raises OSError when a port is taken."""
         self.heed_signals()
         addresses = await self.start()
-        events.service_started(__version__, addresses.amqp, addresses.management, self._bootstrap_servers)
+        events.service_started(
+            __version__, addresses.amqp, addresses.management, self._bootstrap_servers, compiled=COMPILED
+        )
         reason = await self.stop_asked()
         events.service_stopping(reason, self.grace_seconds)
         events.service_stopped(await self.shut_down())

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OTHER_VARIABLES: Final = {
     "BRIDGE_CONFIG": "The configuration file, when --config is not given.",
     "BRIDGE_DEVKAFKA_CACHE": "Where the Kafka for development is kept once it was fetched.",
+    "BRIDGE_PURE_PYTHON": "1: use nothing compiled, for comparison (docs/performance.md).",
 }
 """Variables that are not options."""
 

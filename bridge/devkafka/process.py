@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _GUARD = Path(__file__).with_name("die_with_parent.py")
 _POLL_SECONDS = 0.05
 _TAIL_LINES = 25
-_KEPT = frozenset({"BRIDGE_DEVKAFKA_CACHE"})
+_KEPT = frozenset({"BRIDGE_DEVKAFKA_CACHE", "BRIDGE_PURE_PYTHON"})
 
 
 class Launcher:
@@ -104,7 +104,7 @@ class LogReader:
 
 
 def without_bridge_options() -> list[str]:
-    """Give arguments of env(1) that hide the caller's BRIDGE_* variables, but not where jars are kept."""
+    """Give arguments of env(1) that hide the caller's BRIDGE_* variables, those that are options."""
     hidden = [name for name in os.environ if name.startswith("BRIDGE_") and name not in _KEPT]
     return [word for name in hidden for word in ("-u", name)]
 

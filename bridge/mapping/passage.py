@@ -28,6 +28,8 @@ _TIMESTAMP: Final = b"\x83"
 _KEY: Final = name(names.KEY)
 _KAFKA_KEY: Final = name(names.KAFKA_KEY)
 _PARTITION_KEY: Final = name(names.PARTITION_KEY)
+KEY_NAMES: Final = (_KEY, _KAFKA_KEY, _PARTITION_KEY)
+"""The names of the annotations with a record's key, encoded, in their order."""
 _STRING_OFFSET: Final = tuple(name(names.EVENT_HUBS_OFFSET) + bytes((0xA1, n)) for n in _DIGITS)
 _SEQUENCE_NUMBER: Final = name(names.SEQUENCE_NUMBER) + _LONG
 _ENQUEUED_TIME: Final = name(names.ENQUEUED_TIME) + _TIMESTAMP
@@ -45,7 +47,8 @@ HEADER: Final = b"\x00Sp\xc0\x05\x04\x41\x40\x40\x41"
 """The section header of a first attempt: durable, first-acquirer; no priority, no ttl."""
 
 _NOT_TIMED: Final = 10
-_TIMED: Final = 14
+TIMED: Final = 14
+"""How many keys and values tell where a record was, without its time and with it."""
 
 _EVENT_OFFSET: Final = name("event-streams-offset")
 _EVENT_TIMESTAMP: Final = name("event-streams-timestamp") + _TIMESTAMP
@@ -93,7 +96,7 @@ class Passage:
                     self._pack_timed(
                         _MAP32,
                         self._sizes[timestamp_type] + len(digits) + size,
-                        _TIMED + count,
+                        TIMED + count,
                         self.topic,
                         partition,
                         self.offset,
@@ -121,6 +124,22 @@ class Passage:
         )
         return packed + place + digits
 
+    def timed_form(self) -> tuple[bytes, tuple[int, int, int, int]]:
+        """Give the annotations of records with a CreateTime as a form, and the places of what is filled in.
+
+        These are the partition (4 bytes), the offset, the offset again as the sequence number, and the time
+        (8 bytes each); they are zeros in the form. The number of the offset's digits (a byte) and the digits
+        come behind it.
+        """
+        parts = (self.topic, self.offset, _SEQUENCE_NUMBER, _ENQUEUED_TIME)
+        form, places = b"", []
+        for part, width in zip(parts, (4, 8, 8, 8), strict=True):
+            places.append(len(form) + len(part))
+            form += part + bytes(width)
+        partition, offset, sequence_number, time = places
+        end = _TITLES[CREATE_TIME] + _STRING_OFFSET[0][:-1]
+        return form + end, (partition, offset, sequence_number, time)
+
 
 class TimedAnnotations:
     """The beginning of messages of records with a CreateTime: section header, and message-annotations.
@@ -141,7 +160,7 @@ class TimedAnnotations:
             end = _TITLES[CREATE_TIME] + _STRING_OFFSET[digits]
             layout = f"{annotations}{len(end)}s{digits}s{len(own)}s"
             size = 4 + Struct(f">0{layout}").size
-            head = before + _MAP32 + _pack_sizes(size, _TIMED + count)
+            head = before + _MAP32 + _pack_sizes(size, TIMED + count)
             heads.append(head)
             ends.append(end)
             packs.append(Struct(f">{len(head)}{layout}").pack)
@@ -188,7 +207,7 @@ class PlainMessages:
             layout = f"{digits}{annotations}"
             place = _STRING_OFFSET[digits]
             size = 4 + len(place) + Struct(f">{layout}").size + len(_TITLES[CREATE_TIME])
-            head = HEADER + _MAP32 + _pack_sizes(size, _TIMED) + place
+            head = HEADER + _MAP32 + _pack_sizes(size, TIMED) + place
             heads.append(head)
             packs.append(Struct(f">{len(head)}s{layout}{len(self._end)}sq").pack)
         self._heads, self._packs = tuple(heads), tuple(packs)

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 
-def service_started(version: str, amqp: str, management: str | None, kafka: str) -> None:
-    """Report that clients may connect; addresses are host:port."""
-    _log.info("service started", version=version, amqp=amqp, management=management, kafka=kafka)
+def service_started(version: str, amqp: str, management: str | None, kafka: str, *, compiled: bool) -> None:
+    """Report that clients may connect; addresses are host:port, `compiled` is as in bridge.mapping.layout."""
+    _log.info(
+        "service started", version=version, amqp=amqp, management=management, kafka=kafka, compiled=compiled
+    )
 
 
 def service_stopping(reason: str, grace_seconds: float) -> None:

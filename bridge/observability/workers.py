@@ -14,9 +14,9 @@ def service_started(version: str, amqp: str, management: str | None, kafka: str,
     )
 
 
-def worker_started(process: int) -> None:
-    """Report, as a worker, that it takes clients."""
-    _log.info("worker started", process=process)
+def worker_started(process: int, *, compiled: bool) -> None:
+    """Report, as a worker, that it takes clients; `compiled` is as in bridge.mapping.layout."""
+    _log.info("worker started", process=process, compiled=compiled)
 
 
 def worker_stopping(reason: str, grace_seconds: float) -> None:

@@ -21,6 +21,7 @@ import uvloop
 from bridge import allocator
 from bridge.config import ConfigError
 from bridge.config.routes_file import configured_routes
+from bridge.mapping.layout import COMPILED
 from bridge.observability import logging, workers
 from bridge.observability.metrics import packed
 from bridge.service import Service
@@ -60,7 +61,7 @@ class Worker:
             return await self._failed(error, contract.EXIT_CONFIGURATION)
         except (OSError, RuntimeError, ValueError) as error:
             return await self._failed(error, contract.EXIT_START)
-        workers.worker_started(os.getpid())
+        workers.worker_started(os.getpid(), compiled=COMPILED)
         channel.send({contract.KIND: contract.LISTENING})
         reason = await service.stop_asked()
         workers.worker_stopping(reason, service.grace_seconds)

@@ -12,6 +12,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from bridge.mapping.layout import PURE_PYTHON
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
@@ -36,7 +38,11 @@ class Service:
         self.log = log
         given = {"amqp.port": "0", "management.port": "0", **options}
         ours = {f"BRIDGE_{key.replace('.', '_').upper()}": value for key, value in given.items()}
-        others = {key: value for key, value in os.environ.items() if not key.startswith("BRIDGE_")}
+        others = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("BRIDGE_") or key == PURE_PYTHON
+        }
         with log.open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603 - the tests' own arguments
                 [sys.executable, "-m", "bridge", "run", *arguments],
