@@ -48,6 +48,8 @@ MEMORY_TABLE: Final = "Memory over ten million messages"
 TURNS: Final = 10
 TURN_MESSAGES: Final = 500_000
 """Sent, and received: ten turns are ten million."""
+LEAVING_SECONDS: Final = 1.0
+"""How long the receiver of a turn has to leave: while its consumer leaves the group, it takes memory."""
 GROWTH_MIB_MAX: Final = 0.5
 """For a million messages: half a byte for each."""
 PROCESS_MIB_MAX: Final = 150.0
@@ -179,6 +181,7 @@ def memory(stage: Stage, _effort: Effort) -> Iterator[Finding]:
             with stage.topics.temporary() as topic:
                 run(LOAD, "send", *send_arguments(subject, BOTH_WAYS, topic, TURN_MESSAGES))
                 run(LOAD, "receive", *receive_arguments(subject, BOTH_WAYS, topic, TURN_MESSAGES))
+            time.sleep(LEAVING_SECONDS)
             resident.append(subject.usage().resident_bytes / MIB)
         peak = subject.usage().peak_bytes / MIB
     yield from grown(resident, peak)

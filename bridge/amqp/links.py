@@ -43,6 +43,7 @@ class Link:
         "discards",
         "ended",
         "engine",
+        "handler",
         "pointer",
         "reason",
         "request",
@@ -51,6 +52,8 @@ class Link:
 
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         self.engine = engine
+        self.handler: LinkHandler = NOT_OPEN_YET
+        """Who is told what happens; for incoming and outgoing links one of their own kind."""
         self.pointer = pointer
         self.request = request
         self.discards = True
@@ -66,19 +69,14 @@ class Link:
         """
         self._answered = False
 
-    @property
-    def base_handler(self) -> LinkHandler:
-        """The handler, whichever kind it is."""
-        raise NotImplementedError
-
     def batch_ended(self) -> None:
         """Tell the handler that all events that the engine had are handled, or that there is room again."""
-        self.base_handler.batch_ended()
+        self.handler.batch_ended()
 
     def _open(self, granted: Granted, max_message_size_bytes: int = 0) -> None:
         if self.ended:
             # The peer was faster: what the handler holds is given back.
-            self.engine.call(self, self.base_handler.close)
+            self.engine.call(self, self.handler.close)
             return
         pointer = self.pointer
         self._answered = True
@@ -140,17 +138,25 @@ class Link:
         if not self.ended:
             self.ended = True
             self.discards = True
-            self.engine.call(self, self.base_handler.close)
+            self.engine.call(self, self.handler.close)
+
+    def forget_handler(self) -> None:
+        """Part from the handler of a link that has ended, and that knows its link.
+
+        Python frees both at once then, and the connection with them; else they would wait for its garbage
+        collector, thousands of pairs when a crowd has left.
+        """
+        self.handler = NOT_OPEN_YET
 
 
 class IncomingLink(Link):
     """A link on which the peer sends. It is the port of a source link."""
 
-    __slots__ = ("assembling", "handler", "max_message_size_bytes", "presettled", "whole_bytes_max")
+    __slots__ = ("assembling", "max_message_size_bytes", "presettled", "whole_bytes_max")
+    handler: IncomingHandler
 
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         super().__init__(engine, pointer, request)
-        self.handler: IncomingHandler = NOT_OPEN_YET
         self.assembling: Assembly | None = None
         self.presettled: CData | None = None
         """The last one that arrived settled or was given up, in a piece of input: then its handle is free."""
@@ -161,10 +167,11 @@ class IncomingLink(Link):
     delivery_changed = hot_path.received
     """Handle an event of one of its deliveries."""
 
-    @property
-    def base_handler(self) -> LinkHandler:
-        """The handler."""
-        return self.handler
+    def batch_ended(self) -> None:
+        """Tell the handler what came of a message that is not whole, and that all events are handled."""
+        if self.assembling is not None:
+            hot_path.count_arriving(self, self.assembling)
+        self.handler.batch_ended()
 
     def open(self, handler: IncomingHandler, max_message_size_bytes: int) -> None:
         """Answer the attach; larger messages than that are stopped, and the link with them."""
@@ -187,14 +194,6 @@ class IncomingLink(Link):
         self.assembling = None
         self.whole_bytes_max = 0
         super().end()
-
-    def forget_handler(self) -> None:
-        """Part from the handler of a link that has ended, and that knows its link.
-
-        Python frees both at once then; else they would wait for its garbage collector, thousands of pairs
-        when a crowd has left.
-        """
-        self.handler = NOT_OPEN_YET
 
     def overrun(self) -> None:
         """End the link: its peer sends more messages than it has credit for (core 2.6.7).
@@ -250,11 +249,11 @@ class IncomingLink(Link):
 class OutgoingLink(Link):
     """A link on which the bridge sends. It is the port of a sink link."""
 
-    __slots__ = ("_session", "_stale_bytes", "handler", "large", "whole_bytes_max")
+    __slots__ = ("_session", "_stale_bytes", "large", "whole_bytes_max")
+    handler: OutgoingHandler
 
     def __init__(self, engine: Engine, pointer: CData, request: AttachRequest) -> None:
         super().__init__(engine, pointer, request)
-        self.handler: OutgoingHandler = NOT_OPEN_YET
         self._session = lib.pn_link_session(pointer)
         self._stale_bytes = 0
         self.large: LargeMessage | None = None
@@ -268,11 +267,6 @@ class OutgoingLink(Link):
     """Send a message unsettled and give its delivery. Only with credit and room."""
     send_settled = hot_path.send_settled
     """Send a message settled. Only with credit and room."""
-
-    @property
-    def base_handler(self) -> LinkHandler:
-        """The handler."""
-        return self.handler
 
     def open(
         self,

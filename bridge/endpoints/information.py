@@ -62,7 +62,7 @@ class InformationEndpoints:
         if link.ended:
             return None
         reporter = SinkReporter(
-            connection.connection_id, request.link_name, topic, self._loop, on_end=lambda: None
+            connection.connection_id, request.link_name, topic, self._loop, on_end=link.forget_handler
         )
         machine = InfoLink(
             link,

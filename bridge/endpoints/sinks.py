@@ -233,7 +233,7 @@ class SinkEndpoints:
     # ------------------------------------------------------------------ opening
 
     def _open(self, asked: Asked, plan: Plan | SharePlan) -> None:
-        on_end = partial(self._links.pop, asked.link, None)
+        on_end = partial(self._ended, asked.link)
         if isinstance(plan, SharePlan):
             _, stopped = self._shares.open(
                 asked.connection, asked.link, plan, asked.reading, asked.route, self._mapped(asked), on_end
@@ -241,6 +241,10 @@ class SinkEndpoints:
             self._await(stopped)
         else:
             self._open_reader(asked, plan, on_end)
+
+    def _ended(self, link: OutgoingLink) -> None:
+        self._links.pop(link, None)
+        link.forget_handler()
 
     def _open_reader(self, asked: Asked, plan: Plan, on_end: Callable[[], object]) -> None:
         connection, link, route, reading = asked.connection, asked.link, asked.route, asked.reading

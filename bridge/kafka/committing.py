@@ -19,7 +19,7 @@ from bridge.kafka.commits import PendingCommits
 from bridge.model import conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from bridge.kafka.contract import FeedSettings, Offsets
     from bridge.kafka.telling import Teller
@@ -44,38 +44,30 @@ _REBALANCE_ERRORS: Final = frozenset(
 
 
 class Committer:
-    """Commits for one link. `fail` ends the link's consumer; `stopping` tells whether it is ending."""
+    """Commits for one link."""
 
-    def __init__(
-        self,
-        settings: FeedSettings,
-        teller: Teller,
-        fail: Callable[[Failure], None],
-        stopping: Callable[[], bool],
-    ) -> None:
+    def __init__(self, settings: FeedSettings, teller: Teller) -> None:
         self._settings = settings
         self._teller = teller
-        self._fail = fail
-        self._stopping = stopping
         self._not_before = 0.0
         self.pending = PendingCommits(enabled=settings.commits)
 
     def commit_pending(self, consumer: Consumer) -> None:
         """Commit what waits. Once; a few times if the consumer is ending."""
-        if not self._stopping() and time.monotonic() < self._not_before:
+        if not self._teller.stopping and time.monotonic() < self._not_before:
             return
         offsets = self.pending.take()
         if not offsets:
             return
         failure: Failure | None = None
-        for _attempt in range(COMMIT_ATTEMPTS_AT_END if self._stopping() else 1):
+        for _attempt in range(COMMIT_ATTEMPTS_AT_END if self._teller.stopping else 1):
             failure = self._commit(consumer, offsets)
             if failure is None:
                 return
             if not failure.retriable:
-                self._give_up(failure)
+                self._teller.fail(failure)
                 return
-            if self._stopping():
+            if self._teller.stopping:
                 time.sleep(COMMIT_RETRY_SECONDS)
         # During a rebalance the group takes no commits, and takes them again as soon as it is over.
         again_seconds = COMMIT_RETRY_SECONDS if _by_rebalance(failure) else COMMIT_AGAIN_SECONDS
@@ -111,12 +103,12 @@ class Committer:
             after[partition] = (following[-1].offset() or 0) + 1
         # Its own generation: nothing was read in another one.
         offsets = {partition: (0, offset) for partition, offset in after.items()}
-        while not self._stopping():
+        while not self._teller.stopping:
             failure = self._commit(consumer, offsets)
             if failure is None:
                 return True, after
             if not failure.retriable:
-                self._give_up(failure)
+                self._teller.fail(failure)
             elif _by_rebalance(failure):
                 break
             else:
@@ -156,10 +148,6 @@ class Committer:
         told = {partition: offset for partition, (_, offset) in offsets.items()}
         self._teller.report(lambda log: log.commit_failed(told, failure))
         return failure
-
-    def _give_up(self, failure: Failure) -> None:
-        if not self._stopping():
-            self._fail(failure)
 
 
 def _by_rebalance(failure: Failure | None) -> bool:

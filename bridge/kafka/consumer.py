@@ -68,22 +68,22 @@ class ConsumerFeed:
 
     def __init__(self, settings: FeedSettings, log: FeedLog, asker: OffsetAsker) -> None:
         self._settings = settings
-        self._teller = Teller(log, self._loop_closed)
+        # Neither it nor those that it is given to know this feed: what a link leaves behind is freed at once.
+        self._teller = teller = Teller(log)
         self._wake = threading.Event()
-        self._stopping = False
         self._allowed = 0
         self._handed = 0
         self._handed_bytes = 0
         self._taken_bytes = 0
         self._positions: dict[int, int] = {}
         """The offsets up to which all that can be handed over was; changed by the thread alone."""
-        self._committer = Committer(settings, self._teller, self._fail, lambda: self._stopping)
+        self._committer = Committer(settings, teller)
         self._pending = self._committer.pending
         self._placer = Placer(settings, self._positions)
         self._ends = EndSearch(
             lambda partitions: asker.ask(settings.topic, partitions, END),
             self._positions,
-            lambda token: self._teller.tell("reached_end", token),
+            lambda token: teller.tell("reached_end", token),
             settings.end_wait_seconds,
         )
         self._paused = False
@@ -97,7 +97,6 @@ class ConsumerFeed:
         """Partitions that went while the current batch was read."""
         self._wanted_nothing_since = 0.0
         self._quiet_polls = 0
-        self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
         self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the thread has left the group."""
 
@@ -107,7 +106,7 @@ class ConsumerFeed:
         """Join the group, or begin to read."""
         self._teller.events = events
         try:
-            self._thread.start()
+            threading.Thread(target=self._run, name="consumer", daemon=True).start()
         except RuntimeError:
             # The system gives no more threads: nobody is to wait for this one.
             self._set_stopped()
@@ -152,7 +151,7 @@ class ConsumerFeed:
         """Commit these offsets and leave the group, soon."""
         self._ends.cancel()
         self._pending.add(offsets)
-        self._stopping = True
+        self._teller.stopping = True
         self._wake.set()
 
     # ------------------------------------------------------------------ the thread
@@ -162,17 +161,17 @@ class ConsumerFeed:
         try:
             consumer = Consumer({**settings.options, **ASK, "error_cb": self._heard})
         except KafkaException as error:
-            self._fail(failures.classify_consumer_exception(error, settings.topic))
+            self._teller.fail(failures.classify_consumer_exception(error, settings.topic))
             self._teller.post(self._set_stopped)
             return
         try:
             self._begin(consumer)
-            while not self._stopping:
+            while not self._teller.stopping:
                 self._step(consumer)
         except Exception as error:  # noqa: BLE001 - one link must not take the others with it
-            self._fail(failures.classify_consumer_exception(error, settings.topic))
+            self._teller.fail(failures.classify_consumer_exception(error, settings.topic))
         finally:
-            self._stopping = True
+            self._teller.stopping = True
             # A link that ends because of its consumer says what to commit only after it heard of that.
             self._teller.await_loop()
             self._committer.commit_pending(consumer)
@@ -311,14 +310,14 @@ class ConsumerFeed:
         elif failures.ends_consumer(error):
             failure = failures.classify_consumer(error, self._settings.topic, number)
         if failure is not None:
-            self._fail(failure)
+            self._teller.fail(failure)
 
     def _heard(self, error: KafkaError) -> None:
         """Take what librdkafka says of the client as a whole."""
         self._settings.options["error_cb"](error)
         # To a reader of partitions nothing else tells that its topic was deleted.
         if self._settings.assigned and error.name() in TOPIC_MISSING:
-            self._fail(failures.classify_consumer(error, self._settings.topic))
+            self._teller.fail(failures.classify_consumer(error, self._settings.topic))
 
     def _place(self, consumer: Consumer) -> None:
         for reset in self._placer.place(consumer):
@@ -334,11 +333,6 @@ class ConsumerFeed:
                 self._positions[reset.partition] = reset.to
         self._new_partitions = True
 
-    def _fail(self, failure: Failure) -> None:
-        if not self._stopping:
-            self._stopping = True
-            self._teller.failed(failure)
-
     # ------------------------------------------------------------------ rebalances
 
     def _on_assign(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
@@ -353,7 +347,7 @@ class ConsumerFeed:
         numbers = [partition.partition for partition in partitions]
         self._taken_away.update(numbers)
         self._teller.report(lambda log: log.rebalanced("revoked", numbers))
-        if not self._stopping:
+        if not self._teller.stopping:
             drained = threading.Event()
             self._teller.tell("revoking", numbers, drained.set)
             drained.wait(self._settings.revoke_wait_seconds)
@@ -375,11 +369,10 @@ class ConsumerFeed:
 
     # ------------------------------------------------------------------ the end
 
-    def _loop_closed(self) -> None:
-        self._stopping = True
-
     def _set_stopped(self) -> None:
         self._ends.cancel()
+        # The link knows its consumer.
+        self._teller.events = None
         if not self.stopped.done():
             self.stopped.set_result(None)
 

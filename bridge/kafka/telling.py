@@ -1,6 +1,7 @@
 """What a consumer's thread tells its link and the operators, always on the event loop's thread.
 
-Everything arrives in the order in which it was told.
+Everything arrives in the order in which it was told. It knows the link, but none of those who tell: all of
+them know it, and are freed without Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ LOOP_ANSWER_SECONDS: Final = 5.0
 class Teller:
     """Calls a link and its log. Made on the loop's thread, used on the consumer's."""
 
-    def __init__(self, log: FeedLog, on_loop_closed: Callable[[], None]) -> None:
+    def __init__(self, log: FeedLog) -> None:
         self._loop = asyncio.get_running_loop()
         self._log = log
-        self._on_loop_closed = on_loop_closed
         self.events: FeedEvents | None = None
-        """The link, from when its consumer is started."""
+        """The link, from when its consumer is started until that has stopped."""
+        self.stopping = False
+        """The consumer is to stop, or is stopping. Set on both threads, and never taken back."""
 
     def tell(self, event: str, *arguments: object) -> None:
         """Tell the link an event of `FeedEvents`."""
@@ -39,9 +41,11 @@ class Teller:
         """Tell the operators."""
         self.post(lambda: report(self._log))
 
-    def failed(self, failure: Failure) -> None:
-        """Tell the link that the consumer cannot go on."""
-        self.tell("failed", failure)
+    def fail(self, failure: Failure) -> None:
+        """Stop the consumer, and tell the link that it cannot go on; nothing if it is stopping anyway."""
+        if not self.stopping:
+            self.stopping = True
+            self.tell("failed", failure)
 
     def revoked(self, partitions: Sequence[int]) -> Offsets:
         """Tell the link that partitions go away; gives its answer, nothing if it does not come in time."""
@@ -63,7 +67,7 @@ class Teller:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:
             # The loop is closed: the process is ending, and nobody is left to tell.
-            self._on_loop_closed()
+            self.stopping = True
 
     def await_loop(self) -> None:
         """Wait until the loop has handled what was posted so far."""

@@ -204,22 +204,23 @@ class SinkReporter:
         self.redeliveries = 0
         self.dead_letters = 0
         self.skips = 0
+        # None of them knows this reporter, which knows them.
         self._redelivered: Burst[tuple[int, int, Outcome]] = Burst(
             loop,
             lambda count, last: events.records_redelivered(
-                connection, link, self._record(last[0], last[1]), count, last[2]
+                connection, link, _record(topic, last[0], last[1]), count, last[2]
             ),
         )
         self._put_away: Burst[tuple[int, int, DeadLetter]] = Burst(
             loop,
             lambda count, last: events.records_dead_lettered(
-                connection, link, self._record(last[0], last[1]), count, last[2]
+                connection, link, _record(topic, last[0], last[1]), count, last[2]
             ),
         )
         self._not_put_away: Burst[tuple[int, int, Failure]] = Burst(
             loop,
             lambda count, last: events.dead_letters_failed(
-                connection, link, self._record(last[0], last[1]), count, last[2]
+                connection, link, _record(topic, last[0], last[1]), count, last[2]
             ),
         )
 
@@ -298,10 +299,20 @@ class SinkReporter:
                 **self._counts(),
             },
         )
-        self._on_end()
+        on_end = self._on_end
+        # As with source links.
+        self._machine, self._on_end, self._counts = None, _nothing, dict
+        on_end()
 
     def _record(self, partition: int, offset: int) -> dict[str, object]:
-        return {"topic": self._topic, "partition": partition, "offset": offset}
+        return _record(self._topic, partition, offset)
+
+
+def _nothing() -> None: ...
+
+
+def _record(topic: str, partition: int, offset: int) -> dict[str, object]:
+    return {"topic": topic, "partition": partition, "offset": offset}
 
 
 def _modes(request: AttachRequest) -> dict[str, object]:

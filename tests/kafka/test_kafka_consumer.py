@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -42,6 +44,28 @@ def test_it_hands_over_what_is_allowed_in_order(kafka: RealKafka, topic: str) ->
         assert link.partitions == set()
         assert link.rebalances == [("assigned", [0]), ("revoked", [0])]
         assert link.failures == []
+
+    run(test)
+
+
+def test_one_that_has_stopped_is_freed_without_the_garbage_collector(kafka: RealKafka, topic: str) -> None:
+    async def served() -> weakref.ref[ConsumerFeed]:
+        link = Link(kafka, topic)
+        link.feed.allow(10)
+        await until(lambda: len(link.values) == 10)
+        await link.stop({0: 5})
+        feed = weakref.ref(link.feed)
+        del link.feed  # which is its log, too
+        return feed
+
+    async def test() -> None:
+        gc.disable()
+        try:
+            feed = await served()
+            # Its thread ends a moment after it was said to have stopped.
+            await until(lambda: feed() is None)
+        finally:
+            gc.enable()
 
     run(test)
 

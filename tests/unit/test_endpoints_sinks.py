@@ -42,6 +42,9 @@ class Link:
         self.ended = True
         self.machine.close()
 
+    def forget_handler(self) -> None:
+        self.machine = None
+
     def credit(self) -> int:
         return 0
 

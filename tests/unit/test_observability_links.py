@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 
 from bridge.model.outcomes import MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
 from bridge.observability import links
@@ -63,5 +65,41 @@ def test_what_became_of_deliveries_is_counted_for_all_links() -> None:
         reporter.skipped(0, 2, Outcome(DeliveryState.REJECTED))
         reporter.dead_lettered(0, 3, DeadLetter(Reason.REJECTED, 1))
         assert totals.outcomes == {"released": 2, "modified": 1, "skipped": 1, "dead_lettered": 1}
+
+    asyncio.run(test())
+
+
+class Machine:
+    """A sink link, as far as its reporter knows it."""
+
+    def __init__(self, reporter: links.SinkReporter) -> None:
+        self.reporter = reporter
+        self.accepted_count = self.settled_count = self.ends = 0
+        reporter.watch(self)
+        reporter.counting(lambda: {"late": self.accepted_count})
+
+    def ended(self) -> None:
+        """Take notice of the end."""
+        self.ends += 1
+
+
+def test_a_sink_link_that_has_ended_and_its_reporter_are_freed_without_the_garbage_collector() -> None:
+    async def test() -> None:
+        ends: list[Machine] = []
+        reporter = links.SinkReporter(
+            1, "link", "topic", asyncio.get_running_loop(), lambda: ends.pop().ended()
+        )
+        machine = Machine(reporter)
+        ends.append(machine)
+        reporter.ended(1, 0)
+        assert machine.ends == 1
+        gc.disable()
+        try:
+            held = weakref.ref(machine), weakref.ref(reporter)
+            del machine, reporter
+            assert held[0]() is None
+            assert held[1]() is None
+        finally:
+            gc.enable()
 
     asyncio.run(test())

@@ -1,18 +1,33 @@
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from support.sink_port import REJECTED, UNDELIVERABLE_HERE, Delivered
-from support.sink_rig import LIMITS, NOT_FOUND, REDELIVERY, SETTLED, TIMED_OUT, UNSETTLED, SinkRig
+from support.sink_port import REJECTED, UNDELIVERABLE_HERE, Delivered, MemoryRecord
+from support.sink_rig import (
+    ABOUT,
+    LIMITS,
+    NOT_FOUND,
+    REDELIVERY,
+    SETTLED,
+    TIMED_OUT,
+    UNSETTLED,
+    MemoryDeadLetters,
+    MemoryTimers,
+    SinkLog,
+    SinkRig,
+)
 
 from bridge.codec import Map, Symbol, encode
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.model.outcomes import ACCEPTED, MODIFIED_FAILED, RELEASED, DeliveryState, Outcome
+from bridge.sink.lane import Lane
 from bridge.sink.ports import DeadLetter, Reason
-from bridge.sink.redelivery import RECORD_BYTES
+from bridge.sink.redelivery import RECORD_BYTES, Retry
+from bridge.sink.undelivered import Surroundings, Undelivered
 
 if TYPE_CHECKING:
     from bridge.sink.policy import SinkLimits, SinkPolicy
@@ -345,3 +360,48 @@ def test_outcomes_of_who_browses_mean_nothing(outcome: Outcome) -> None:
     assert (rig.peer.condition, rig.topic.committed) == (None, {})
     assert rig.peer.unsettled == {}
     assert len(rig.peer.delivered) == 2
+
+
+# ---------------------------------------------------------------------- the end of the link
+
+
+class Told:
+    """A link, as far as it hears of records that were not accepted."""
+
+    def __init__(self) -> None:
+        self.done: list[object] = []
+        self.moves = 0
+
+    def take(self, *told: object) -> None:
+        """Take whatever it hears."""
+        self.done.append(told)
+
+    def moved(self) -> None:
+        """Take notice that something has changed by itself."""
+        self.moves += 1
+
+
+def test_a_link_that_has_ended_is_let_go_when_nothing_is_on_its_way_to_the_dead_letter_topic() -> None:
+    told, dead_letters = Told(), MemoryDeadLetters()
+    undelivered = Undelivered(
+        UNSETTLED,
+        Surroundings(SinkLog(), MemoryTimers().later, dead_letters, ABOUT),
+        done=told.take,
+        moved=told.moved,
+        again=told.take,
+        ends=told.take,
+        stops=told.take,
+    )
+    lane = Lane(0, 1, None)
+    for offset in range(2):
+        undelivered.give_up(lane, Retry(MemoryRecord(0, offset, b"x")), REJECTED)
+    lane.close()
+    undelivered.close()
+
+    dead_letters.answer()
+    assert (told.done, told.moves) == ([], 1)
+    held = weakref.ref(told)
+    del told
+    assert held() is not None, "it hears of the other one, too"
+    dead_letters.answer()
+    assert held() is None
