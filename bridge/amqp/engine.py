@@ -61,6 +61,7 @@ class Engine:
         "_settings",
         "_touched",
         "_transport",
+        "assembles",
         "congested",
         "dialect",
         "peer_container_id",
@@ -73,6 +74,8 @@ class Engine:
         self.dialect = settings.dialect
         self.congested = False
         """The socket takes no more for now; set by the owner."""
+        self.assembles = False
+        """The last input had messages of several frames; set by their links."""
         self.peer_container_id = ""
         self._links: dict[CData, AnyLink] = {}
         self._touched: list[AnyLink] = []
@@ -92,6 +95,7 @@ class Engine:
     def receive(self, data: bytes | memoryview) -> None:
         """Take bytes from the peer and handle what they say."""
         transport = self._transport
+        self.assembles = False
         base = ffi.from_buffer(data)
         offset, size = 0, len(data)
         while offset < size:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from bridge.amqp.native import CData
     from bridge.model.outcomes import Outcome
+    from bridge.model.payloads import LargePayload
 
 
 class LinkHandler(Protocol):
@@ -29,7 +30,7 @@ class IncomingHandler(LinkHandler, Protocol):
     def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None:  # noqa: FBT001 - positional: the hot path
         """Take one whole message. One that came settled may be asked for its tag, now, and for no more."""
 
-    def transferred_large(self, delivery: CData, payload: memoryview, settled: bool, /) -> None:  # noqa: FBT001 - as above
+    def transferred_large(self, delivery: CData, payload: LargePayload, settled: bool, /) -> None:  # noqa: FBT001 - as above
         """Take one whole message of several frames, whose bytes are there for as long as the call lasts."""
 
     def arriving(self, change_bytes: int, /) -> None:
@@ -64,7 +65,7 @@ class _NotOpenYet:
     def arriving(self, change_bytes: int, /) -> None: ...
     def aborted(self) -> None: ...
     def transferred(self, delivery: CData, payload: bytes, settled: bool, /) -> None: ...  # noqa: FBT001 - positional: the hot path
-    def transferred_large(self, delivery: CData, payload: memoryview, settled: bool, /) -> None: ...  # noqa: FBT001 - as above
+    def transferred_large(self, delivery: CData, payload: LargePayload, settled: bool, /) -> None: ...  # noqa: FBT001 - as above
     def settled(self, delivery: CData, /) -> None: ...
     def accepted(self, delivery: CData, /) -> None: ...
     def disposed(self, delivery: CData, outcome: Outcome, /) -> None: ...

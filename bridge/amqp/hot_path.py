@@ -78,7 +78,7 @@ def received(link: IncomingLink, delivery: CData) -> None:
         else:
             _advance(pointer)
             link.handler.transferred(delivery, payload, False)  # noqa: FBT003 - positional: the hot path
-    elif _readable(delivery):
+    elif count > 1 or _readable(delivery):
         _received_otherwise(link, delivery, count)
     elif _updated(delivery) and _settled(delivery) and not link.discards and delivery != link.presettled:
         link.handler.settled(delivery)
@@ -91,39 +91,46 @@ def _received_otherwise(link: IncomingLink, delivery: CData, count: int) -> None
         _discard(link, delivery)
         return
     parts = link.assembling
-    if _aborted(delivery):
+    if count == 1 and _aborted(delivery):
         _give_up(link, delivery)
         return
     if parts is None:
         parts = link.assembling = Assembly()
         link.whole_bytes_max = 0
-    if len(parts) + count > link.max_message_size_bytes:
+    if parts.size_bytes + count > link.max_message_size_bytes:
         # The link ends, and nothing more of the message is kept (core 2.7.3).
         link.assembled()
         link.oversized()
         _discard(link, delivery)
         return
-    before = len(parts)
     parts.receive(pointer, count)
     if _partial(delivery):
-        link.handler.arriving(len(parts) - before)
+        link.engine.assembles = True
         return
-    if before:
-        link.handler.arriving(-before)
+    if parts.counted_bytes:
+        link.handler.arriving(-parts.counted_bytes)
     link.assembled()
     _advance(pointer)
     is_settled = _settled(delivery)
     if is_settled:
         link.presettled = delivery
         _settle(delivery)
-    link.handler.transferred_large(delivery, parts.view(), is_settled)
+    link.handler.transferred_large(delivery, parts, is_settled)
     parts.release()
+
+
+def count_arriving(link: IncomingLink, parts: Assembly) -> None:
+    """Tell the handler what came of a message that is not whole at the end of a piece of input."""
+    if parts.size_bytes > parts.counted_bytes:
+        link.handler.arriving(parts.size_bytes - parts.counted_bytes)
+        parts.counted_bytes = parts.size_bytes
 
 
 def _give_up(link: IncomingLink, delivery: CData) -> None:
     """Forget what has arrived of a message that its sender aborted."""
-    if link.assembling:
-        link.handler.arriving(-len(link.assembling))
+    parts = link.assembling
+    if parts is not None and parts.counted_bytes:
+        link.handler.arriving(-parts.counted_bytes)
     link.assembled()
     link.presettled = delivery
     _advance(link.pointer)

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 WRITE_BUFFER_BYTES: Final = 1 << 18
 INPUT_BYTES: Final = 1 << 16
 """How much is read at a time: messages of a millisecond or two."""
+LARGE_INPUT_BYTES: Final = 1 << 18
+"""How much it is of messages of several frames: a few, where it would be one or a part of one."""
 TURN_BYTES: Final = 1 << 18
-"""How much is read of a connection before the others have their turn."""
+"""How much is read of a connection before the others have their turn ..."""
+LARGE_SPEED: Final = 4
+"""... or so many times as much of messages of several frames: they take far less time for a byte."""
 CATCH_UP_SECONDS: Final = 1.0
 """How long after a pause the bytes that waited in the socket have to arrive, before silence counts again."""
 
@@ -94,12 +98,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, _size: int) -> memoryview:
         """Give the loop room for input: the same for all connections, since it is used up at once."""
-        return self._listener.input
+        return self._listener.large_input if self.engine.assembles else self._listener.input
 
     def buffer_updated(self, size: int) -> None:
         """Take what came; after a certain amount others have their turn."""
-        self.received(self._listener.input[:size])
-        self._turn_bytes += size
+        self.received(self._listener.large_input[:size])
+        self._turn_bytes += size // LARGE_SPEED if self.engine.assembles else size
         if self._is_turn_over():
             # The loop would go on as long as there is more, which a sender at full speed always has.
             if self._transport is not None and self._reads:
@@ -284,8 +288,9 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self.deadlines = Deadlines(self.loop)
         self.reading_stopped = False
-        self.input = memoryview(bytearray(INPUT_BYTES))
-        """Room for what is read, of one connection at a time."""
+        self.large_input = memoryview(bytearray(LARGE_INPUT_BYTES))
+        self.input = self.large_input[:INPUT_BYTES]
+        """Room for what is read, of one connection at a time; the beginning of the larger one."""
         self._finishing: Connection | None = None
         """The last one that was let read on, while the others may not, until its message is whole."""
         self._server: asyncio.Server | None = None

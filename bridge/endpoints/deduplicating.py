@@ -22,12 +22,15 @@ from bridge.source.ports import QUEUE_FULL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Buffer
+
     from bridge.config import Settings
     from bridge.config.routes import Routes
     from bridge.kafka.deduplication import DeduplicatingProducer
     from bridge.mapping.record import Headers, Record
     from bridge.model.deduplication import Deduplication
     from bridge.model.links import AttachRequest
+    from bridge.model.payloads import LargePayload
     from bridge.source.link import SourceLink
     from bridge.source.outcomes import Place
     from bridge.source.ports import Destination, Produce, Report
@@ -189,7 +192,7 @@ class DeduplicatingLink:
 
         def hand_over(
             topic: str,
-            value: bytes | None,
+            value: Buffer | None,
             key: bytes | None,
             headers: Headers | None,
             partition: int,
@@ -197,7 +200,9 @@ class DeduplicatingLink:
             report: Report,
             /,
         ) -> Failure | None:
-            failure = produce(topic, value, key, headers, partition, timestamp_ms, report, self._identity)
+            # What waits for its transaction is kept.
+            kept = None if value is None else bytes(value)
+            failure = produce(topic, kept, key, headers, partition, timestamp_ms, report, self._identity)
             if failure is not None and failure.kafka_error == QUEUE_FULL:
                 # The link would keep the record and try again, by then with another message's identity.
                 return replace(failure, kafka_error="_PREV_IN_PROGRESS")
@@ -223,7 +228,7 @@ class TagReader:
         self._tagged(native.delivery_tag(delivery))
         self._machine.transferred(delivery, payload, settled)
 
-    def transferred_large(self, delivery: Any, payload: memoryview, settled: bool, /) -> None:  # noqa: ANN401, FBT001 - likewise
+    def transferred_large(self, delivery: Any, payload: LargePayload, settled: bool, /) -> None:  # noqa: ANN401, FBT001 - likewise
         """Take one whole message of several frames."""
         self._tagged(native.delivery_tag(delivery))
         self._machine.transferred_large(delivery, payload, settled)

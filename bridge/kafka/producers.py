@@ -17,6 +17,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from bridge.kafka import failures, settings
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from bridge.kafka.settings import Options
     from bridge.mapping.record import Headers
     from bridge.model.failures import Failure
@@ -74,7 +76,7 @@ class SharedProducer:
     def produce(
         self,
         topic: str,
-        value: bytes | None,
+        value: Buffer | None,
         key: bytes | None,
         headers: Headers | None,
         partition: int,
@@ -86,12 +88,15 @@ class SharedProducer:
 
         A record that failed at once is surely not stored: also while the producer is of no use any more
         and not replaced yet.
+
+        The value is copied. It may be any object with a buffer but those that have to be released, such as a
+        memoryview, which the client refuses: that is a failure, too.
         """
         if not self.awake:
             self._wake_up()
         try:
             if headers is None:
-                self._produce(topic, value, key, partition, report, None, timestamp_ms)
+                self._produce(topic, value, key, partition, report, None, timestamp_ms)  # type: ignore[arg-type] # see above
             else:
                 self._produce(topic, value, key, partition, report, None, timestamp_ms, headers)  # type: ignore[arg-type] # lists are invariant; the client takes bytes
         except (BufferError, KafkaException, TypeError, ValueError) as error:

@@ -1,19 +1,25 @@
-"""Large messages to records with a single copy of the body.
+"""Large messages to records without a copy of the body.
 
 A message whose last section is one long data section, which becomes the record's value as it is, is mapped
-as if that section were empty; its bytes are then the value. For profiles that store such a body so,
-whatever else the message has.
+as if that section were empty; its bytes, where they are, are then the value. For profiles that
+store such a body so, whatever else the message has.
 """
 
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.mapping.record import Record
+    from typing_extensions import Buffer
+
+    from bridge.mapping.record import Headers, Record
+    from bridge.model.payloads import LargePayload
+
+LargeRecord: TypeAlias = "tuple[Buffer | None, bytes | None, Headers | None, int, int]"
+"""A record whose value may be a part of the message, there for as long as that is."""
 
 _DESCRIPTOR_BYTES: Final = 3
 _BEFORE_DATA32: Final = 8
@@ -26,10 +32,11 @@ _LARGE: Final = frozenset((0xD0, 0xD1))
 _unpack_size = Struct(">I").unpack_from
 
 
-def large_message_to_record(to_record: Callable[[bytes], Record]) -> Callable[[memoryview], Record]:
+def large_message_to_record(to_record: Callable[[bytes], Record]) -> Callable[[LargePayload], LargeRecord]:
     """Make the function that maps large messages as `to_record` maps messages; it raises the same."""
 
-    def large_to_record(message: memoryview) -> Record:
+    def large_to_record(payload: LargePayload) -> LargeRecord:
+        message = payload.view()
         at = body_place(message)
         if at < 0:
             return to_record(bytes(message))
@@ -37,7 +44,7 @@ def large_message_to_record(to_record: Callable[[bytes], Record]) -> Callable[[m
         if value != b"":
             # Something else decides what the value is.
             return to_record(bytes(message))
-        return bytes(message[at + _BEFORE_DATA32 :]), key, headers, partition, timestamp_ms
+        return payload.rest(at + _BEFORE_DATA32), key, headers, partition, timestamp_ms
 
     return large_to_record
 

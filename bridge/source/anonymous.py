@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.model.outcomes import Outcome
+    from bridge.model.payloads import LargePayload
     from bridge.source.policy import SourcePolicy
     from bridge.source.ports import Peer, Produce, SourceDoors, SourceEvents, SourcePort
 
@@ -82,9 +83,9 @@ class AnonymousSourceLink(SourceLink):
         """How each topic's records are sent again; of topics that there are, so no more than these."""
         self._waiting: deque[tuple[Delivery, bytes, bool, int]] = deque()
 
-    def transferred_large(self, delivery: Delivery, payload: memoryview, settled: bool) -> None:  # noqa: FBT001 - as its base
+    def transferred_large(self, delivery: Delivery, payload: LargePayload, settled: bool) -> None:  # noqa: FBT001 - as its base
         """Take one whole message of several frames, which has a destination of its own as any other."""
-        self.transferred(delivery, bytes(payload), settled)
+        self.transferred(delivery, bytes(payload.view()), settled)
 
     def close(self) -> None:
         """End the link: nothing is answered from now on."""

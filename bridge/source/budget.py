@@ -5,8 +5,9 @@ Two lines of defence, since credit counts messages and a sender's next message m
 1. Each link reserves what its credit may cost, at the average size of its messages. The reservations
    together stay within the budget; a link without one still gets a single credit, or it would starve. A link
    begins small and doubles what it has with each refill that it uses up, so that thousands of idle links
-   leave room for the busy ones. Before its first message its size is anybody's guess: the more links there
-   are, the fewer messages each may begin with.
+   leave room for the busy ones. None has more than a quarter of all: that is several times what Kafka's
+   client has under way to a broker, and more would only wait there. Before its first message its size is
+   anybody's guess: the more links there are, the fewer messages each may begin with.
 2. What is held is counted to the byte. Beyond the budget the owner is told to stop reading from the
    sockets, and told again when a quarter of the budget is free.
 
@@ -31,6 +32,12 @@ BUFFER_BYTES_MAX: Final = 65_536
 
 FIRST_SHARE_BYTES: Final = 131_072
 """What a link reserves when it opens: credit for a hundred small messages."""
+
+FIRST_MESSAGE_BYTES_MAX: Final = 1 << 20
+"""How large its first messages may be for what they take to be within that of one link."""
+
+LINK_PART: Final = 1 / 4
+"""Of the budget a link reserves no more, however many messages its window has."""
 
 _RELIEF: Final = 0.75
 
@@ -65,6 +72,8 @@ class ByteBudget:
         if total_bytes < 1:
             raise ValueError(f"a byte budget is at least one byte, not {total_bytes}")
         self.total_bytes = total_bytes
+        self.link_bytes_max = max(FIRST_SHARE_BYTES, int(total_bytes * LINK_PART))
+        """The most that one link reserves."""
         self.reserved_bytes = 0
         self.held_bytes = 0
         self.arriving_bytes = 0
@@ -85,8 +94,12 @@ class ByteBudget:
         return Share(self)
 
     def first_messages(self) -> int:
-        """Give how many messages a link may begin with: if all begin so, with large ones, they still fit."""
-        return max(1, self.total_bytes // (BUFFER_BYTES_MAX * self.shares))
+        """Give how many messages a link may begin with: if all begin so, with large ones, they still fit.
+
+        And if it is the only one, so do even larger ones.
+        """
+        of_all = self.total_bytes // (BUFFER_BYTES_MAX * self.shares)
+        return max(1, min(of_all, self.link_bytes_max // FIRST_MESSAGE_BYTES_MAX))
 
     def hold(self, change_bytes: int) -> None:
         """Count bytes that came, or with a negative number bytes that went."""
@@ -103,12 +116,21 @@ class ByteBudget:
 class Share:
     """What one link has of the budget."""
 
-    __slots__ = ("_arriving_bytes", "_budget", "_cost_bytes", "_knows_cost", "_open", "reserved_bytes")
+    __slots__ = (
+        "_arriving_bytes",
+        "_budget",
+        "_cost_bytes",
+        "_held_bytes",
+        "_knows_cost",
+        "_open",
+        "reserved_bytes",
+    )
 
     def __init__(self, budget: ByteBudget) -> None:
         self._budget = budget
         self._arriving_bytes = 0
         self._cost_bytes = MESSAGE_OVERHEAD_BYTES
+        self._held_bytes = 0
         self._knows_cost = False
         self._open = True
         self.reserved_bytes = 0
@@ -130,7 +152,10 @@ class Share:
             window = min(window, budget.first_messages())
         wanted = window * cost
         if wanted > reserved:
-            wanted = min(wanted, max(FIRST_SHARE_BYTES, reserved * 2))
+            # What it holds it has used, too, though it may not have been reserved: where the messages turned
+            # out to be large, it would have to wait until nothing is left of them.
+            used = max(FIRST_SHARE_BYTES, reserved * 2, self._held_bytes)
+            wanted = min(wanted, used, budget.link_bytes_max)
             wanted = max(reserved, min(wanted, reserved + budget.total_bytes - budget.reserved_bytes))
         budget.reserved_bytes += wanted - reserved
         self.reserved_bytes = wanted
@@ -138,6 +163,7 @@ class Share:
 
     def hold(self, change_bytes: int) -> None:
         """Count bytes of whole messages."""
+        self._held_bytes += change_bytes
         self._budget.hold(change_bytes)
 
     def arriving(self, change_bytes: int) -> None:

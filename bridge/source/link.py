@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.mapping.errors import MappingError
-from bridge.mapping.record import ANY_PARTITION, Headers, Record
+from bridge.mapping.record import ANY_PARTITION, Headers
 from bridge.model.failures import Failure, Reach
 from bridge.source import outcomes
 from bridge.source.answers import AnsweringLink
@@ -27,6 +27,8 @@ from bridge.source.ports import QUEUE_FULL, Delivery, Destination, Produced
 from bridge.source.resending import Resending
 
 if TYPE_CHECKING:
+    from bridge.mapping.large import LargeRecord
+    from bridge.model.payloads import LargePayload
     from bridge.source.policy import SourcePolicy
     from bridge.source.ports import Peer, Produce, SourceDoors, SourceEvents, SourcePort
 
@@ -139,16 +141,16 @@ class SourceLink(AnsweringLink):
         if failure is not None:
             self._not_taken(delivery, size, record, failure)
 
-    def transferred_large(self, delivery: Delivery, payload: memoryview, settled: bool) -> None:  # noqa: FBT001 - positional
+    def transferred_large(self, delivery: Delivery, payload: LargePayload, settled: bool) -> None:  # noqa: FBT001 - positional
         """Take one whole message of several frames, whose bytes are there for as long as the call lasts."""
         if self._large_to_record is None:
-            self.transferred(delivery, bytes(payload), settled)
+            self.transferred(delivery, bytes(payload.view()), settled)
             return
         try:
             record = self._large_to_record(payload)
         except MappingError:
             # Told in the ordinary way.
-            self.transferred(delivery, bytes(payload), settled)
+            self.transferred(delivery, bytes(payload.view()), settled)
             return
         self.window.arrived()
         size = message_bytes(len(payload))
@@ -274,7 +276,7 @@ class SourceLink(AnsweringLink):
             raise
         self._place_and_send(delivery, record, settled, size)
 
-    def _place_and_send(self, delivery: Delivery, record: Record, settled: bool, size: int) -> None:  # noqa: FBT001 - as above
+    def _place_and_send(self, delivery: Delivery, record: LargeRecord, settled: bool, size: int) -> None:  # noqa: FBT001 - as above
         if self._partition != ANY_PARTITION:
             if record[3] not in {ANY_PARTITION, self._partition}:
                 outcome = outcomes.misdirected(record[3], self._partition, self._place())
@@ -289,7 +291,7 @@ class SourceLink(AnsweringLink):
             self._presettled += 1
             self._send(None, size, record)
 
-    def _send(self, delivery: Delivery | None, size: int, record: Record) -> None:
+    def _send(self, delivery: Delivery | None, size: int, record: LargeRecord) -> None:
         if self._parked:
             self._park(delivery, size, record)
             return
@@ -299,7 +301,7 @@ class SourceLink(AnsweringLink):
         if failure is not None:
             self._not_taken(delivery, size, record, failure)
 
-    def _not_taken(self, delivery: Delivery | None, size: int, record: Record, failure: Failure) -> None:
+    def _not_taken(self, delivery: Delivery | None, size: int, record: LargeRecord, failure: Failure) -> None:
         """Keep a record that a full queue did not take, or answer it."""
         if failure.kafka_error == QUEUE_FULL:
             # The record was surely not stored, and its sender waits for an outcome: it is kept, and so is
@@ -309,10 +311,15 @@ class SourceLink(AnsweringLink):
         else:
             self.failed(delivery, size, failure, Place.of(self._topic, self._peer.reference, record[3]))
 
-    def _park(self, delivery: Delivery | None, size: int, record: Record) -> None:
+    def _park(self, delivery: Delivery | None, size: int, record: LargeRecord) -> None:
         if self._parked is None:
             self._parked = deque()
-        self._parked.append(Parked(delivery, size, self._produce, self._topic, record))
+        value, key, headers, partition, timestamp_ms = record
+        # A large message's body is only lent; what is bytes already is not copied.
+        kept = None if value is None else bytes(value)
+        self._parked.append(
+            Parked(delivery, size, self._produce, self._topic, (kept, key, headers, partition, timestamp_ms))
+        )
 
     def _unpark(self) -> None:
         parked = self._parked
@@ -340,7 +347,7 @@ class SourceLink(AnsweringLink):
         if error is not None and not self.closed:
             self._failed[-1] = self._failed[-1]._replace(was_alone=True)
 
-    def _send_unacknowledged(self, size: int, record: Record) -> None:
+    def _send_unacknowledged(self, size: int, record: LargeRecord) -> None:
         self.window.in_flight -= 1
         self._freed_bytes += size
         failure = self._produce_unacknowledged(self._topic, *record, self._unacknowledged_reported)

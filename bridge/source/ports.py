@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from bridge.mapping.record import ANY_PARTITION, Headers, Record
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from bridge.mapping.large import LargeRecord
     from bridge.model.conditions import Condition
     from bridge.model.failures import Failure
     from bridge.model.outcomes import DeliveryState, Outcome
+    from bridge.model.payloads import LargePayload
     from bridge.source.budget import ByteBudget
 
 Delivery: TypeAlias = object
@@ -63,12 +67,13 @@ class Produce(Protocol):
     """Hands a record to a producer.
 
     Gives None when it was taken (a report follows), or the failure when it was refused (none follows).
+    The value is copied.
     """
 
     def __call__(
         self,
         topic: str,
-        value: bytes | None,
+        value: Buffer | None,
         key: bytes | None,
         headers: Headers | None,
         partition: int,
@@ -119,7 +124,7 @@ class Destination:
     partition: int = ANY_PARTITION
     message_bytes_max: int = 0
     produce_alone: Produce | None = None
-    large_to_record: Callable[[memoryview], Record] | None = None
+    large_to_record: Callable[[LargePayload], LargeRecord] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from support.lent_payload import Lent
+
 from bridge.mapping.errors import MappingError
 from bridge.mapping.record import ANY_PARTITION, ARRIVAL_TIME, Headers, Record
 from bridge.model import conditions
@@ -22,7 +24,11 @@ from bridge.source.ports import QUEUE_FULL, Destination, Flushable, Peer, Report
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from typing_extensions import Buffer
+
+    from bridge.mapping.large import LargeRecord
     from bridge.model.conditions import Condition
+    from bridge.model.payloads import LargePayload
     from bridge.source.policy import SourcePolicy
 
 TOPIC: Final = "orders"
@@ -188,7 +194,7 @@ class MemoryProducer:
     def __call__(
         self,
         topic: str,
-        value: bytes | None,
+        value: Buffer | None,
         key: bytes | None,
         _headers: Headers | None,
         partition: int,
@@ -201,8 +207,9 @@ class MemoryProducer:
             return self.refusal
         if len(self.queue) >= self.capacity:
             return QUEUE_IS_FULL
-        self.queue.append(Queued(topic, value, partition, report, key))
-        self.taken.append(value)
+        kept = None if value is None else bytes(value)
+        self.queue.append(Queued(topic, kept, partition, report, key))
+        self.taken.append(kept)
         return None
 
     def room(self) -> int:
@@ -257,6 +264,12 @@ def to_record(payload: bytes) -> Record:
     return value, None, None, int(partition) if partition else ANY_PARTITION, ARRIVAL_TIME
 
 
+def large_to_record(payload: LargePayload) -> LargeRecord:
+    """Map a message as `to_record` does; the value is where the message is."""
+    _, key, headers, partition, timestamp_ms = to_record(bytes(payload.view()))
+    return payload.rest(0), key, headers, partition, timestamp_ms
+
+
 def classify(error: object) -> Failure:
     """Read an error: in memory they are failures already."""
     assert isinstance(error, Failure)
@@ -301,6 +314,7 @@ class SourceRig:
                 PARTITIONS,
                 partition,
                 produce_alone=self.alone,
+                large_to_record=large_to_record,
             ),
             SourceDoors(
                 classify,
@@ -327,6 +341,15 @@ class SourceRig:
         """Send one message within a batch."""
         delivery = self.peer.transfer(settled=settled)
         self.link.transferred(delivery, payload, settled)
+        return delivery
+
+    def send_large(self, payload: bytes, *, settled: bool = False) -> int:
+        """Send one message of several frames, whose memory serves another one afterwards."""
+        delivery = self.peer.transfer(settled=settled)
+        lent = Lent(payload)
+        self.link.transferred_large(delivery, lent, settled)
+        lent.take_back()
+        self.link.batch_ended()
         return delivery
 
     def send_all(self, *payloads: bytes, settled: bool = False) -> list[int]:

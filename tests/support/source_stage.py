@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from proton import Sender
+    from typing_extensions import Buffer
 
     from bridge.amqp.contract import AnyLink
     from bridge.mapping.record import Headers, Record
@@ -149,7 +150,7 @@ class SourceStage:
     def _producer(self, acks: str) -> Produce:
         def produce(
             topic: str,
-            value: bytes | None,
+            value: Buffer | None,
             _key: bytes | None,
             _headers: Headers | None,
             _partition: int,
@@ -158,11 +159,12 @@ class SourceStage:
             /,
         ) -> Failure | None:
             assert value is not None
-            self.trace.kafka(f"produce {value.decode()}{self.where(topic)} ({acks})", to_kafka=True)
+            text = bytes(value).decode()
+            self.trace.kafka(f"produce {text}{self.where(topic)} ({acks})", to_kafka=True)
             if self._producer_failed:
-                self.trace.kafka(f"refused {value.decode()} ({FATAL.name()})", to_kafka=False)
+                self.trace.kafka(f"refused {text} ({FATAL.name()})", to_kafka=False)
                 return classify_exception(KafkaException(FATAL))
-            self._records[int(value)] = Sent(int(value), topic, report)
+            self._records[int(text)] = Sent(int(text), topic, report)
             return None
 
         return produce

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bridge.amqp.native import CData
     from bridge.model.conditions import Condition
     from bridge.model.outcomes import Outcome
+    from bridge.model.payloads import LargePayload
 
 Cut: TypeAlias = "Callable[[int], int]"
 """Given how many bytes are left, tells how many travel next (at least one)."""
@@ -64,8 +65,8 @@ class Incoming:
         self.payloads.append(payload)
         self.settled_flags.append(settled)
 
-    def transferred_large(self, delivery: CData, payload: memoryview, settled: bool, /) -> None:  # noqa: FBT001 - likewise
-        self.transferred(delivery, bytes(payload), settled)
+    def transferred_large(self, delivery: CData, payload: LargePayload, settled: bool, /) -> None:  # noqa: FBT001 - likewise
+        self.transferred(delivery, bytes(payload.view()), settled)
 
     def arriving(self, change_bytes: int, /) -> None:
         self.arriving_bytes += change_bytes

@@ -11,7 +11,15 @@ from support.frames import AMQP_HEADER, make_attach, make_begin, make_frame, mak
 from support.wire import SETTINGS, Incoming
 
 from bridge.amqp.links import IncomingLink
-from bridge.amqp.listener import TURN_BYTES, WRITE_BUFFER_BYTES, Connection, Listener
+from bridge.amqp.listener import (
+    INPUT_BYTES,
+    LARGE_INPUT_BYTES,
+    LARGE_SPEED,
+    TURN_BYTES,
+    WRITE_BUFFER_BYTES,
+    Connection,
+    Listener,
+)
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 
@@ -162,6 +170,25 @@ def test_a_connection_that_sends_without_end_lets_others_have_their_turn() -> No
         assert not setup.wire.reads()
         await turns()
         assert setup.wire.reads()
+
+    on_a_loop(test)
+
+
+def test_messages_of_several_frames_are_read_in_larger_pieces_and_more_of_them_in_a_turn() -> None:
+    async def test(setup: Setup) -> None:
+        given(setup.connection, make_opening())
+        setup.links[0].max_message_size_bytes = 2 * LARGE_SPEED * TURN_BYTES
+        assert len(setup.connection.get_buffer(-1)) == INPUT_BYTES
+        body = b"x" * 60_000
+        for _ in range(LARGE_SPEED * TURN_BYTES // len(body)):
+            given(setup.connection, make_transfer(0, body, more=True))
+            assert len(setup.connection.get_buffer(-1)) == LARGE_INPUT_BYTES
+        assert setup.wire.reads()
+        given(setup.connection, make_transfer(0, body, more=True))
+        assert not setup.wire.reads()
+        await turns()
+        given(setup.connection, make_transfer(0, body) + make_transfer(1, b"small"))
+        assert len(setup.connection.get_buffer(-1)) == INPUT_BYTES
 
     on_a_loop(test)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import proton
 import pytest
+from support.lent_payload import Lent
 from support.source_port import REFERENCE, MemoryProducer, SendingPeer, SourceLog, classify
 
 from bridge.mapping.record import ANY_PARTITION, ARRIVAL_TIME
@@ -108,7 +109,7 @@ class Rig:
             self.to_record,
             1,
             message_bytes_max=largest,
-            large_to_record=lambda message: self.to_record(bytes(message)),
+            large_to_record=lambda payload: self.to_record(bytes(payload.view())),
         )
 
     @staticmethod
@@ -119,7 +120,7 @@ class Rig:
         message = bytes(proton.Message(address=to, body=body, inferred=True).encode())
         delivery = self.peer.transfer(settled=settled)
         if large:
-            self.link.transferred_large(delivery, memoryview(message), settled)
+            self.link.transferred_large(delivery, Lent(message), settled)
         else:
             self.link.transferred(delivery, message, settled)
         self.link.batch_ended()

@@ -67,7 +67,7 @@ class Link(AnsweringLink):
 
 
 def test_a_failure_answers_and_gives_room_and_credit_back() -> None:
-    peer, told, budget = SendingPeer(), Told(), ByteBudget(1 << 20)
+    peer, told, budget = SendingPeer(), Told(), ByteBudget(1 << 30)
     link = Link(peer, told, budget)
     deliveries = [link.arrive(peer), link.arrive(peer)]
     link.end_of_batch()
@@ -82,7 +82,7 @@ def test_a_failure_answers_and_gives_room_and_credit_back() -> None:
 
 
 def test_what_was_sent_settled_is_dropped_and_told() -> None:
-    peer, told, budget = SendingPeer(), Told(), ByteBudget(1 << 20)
+    peer, told, budget = SendingPeer(), Told(), ByteBudget(1 << 30)
     link = Link(peer, told, budget)
     link.arrive(peer, settled=True)
     link.failed(None, 100, NO_LEADER, PLACE)
@@ -94,7 +94,7 @@ def test_what_was_sent_settled_is_dropped_and_told() -> None:
 
 def test_no_credit_is_given_once_the_process_is_about_to_end() -> None:
     peer = SendingPeer()
-    link = Link(peer, Told(), ByteBudget(1 << 20))
+    link = Link(peer, Told(), ByteBudget(1 << 30))
     link.arrive(peer)
     link.arrive(peer)
     link.stop_credit()
@@ -106,7 +106,7 @@ def test_no_credit_is_given_once_the_process_is_about_to_end() -> None:
 
 def test_a_link_that_ended_is_not_detached_again() -> None:
     peer = SendingPeer()
-    link = Link(peer, Told(), ByteBudget(1 << 20))
+    link = Link(peer, Told(), ByteBudget(1 << 30))
     link.closed = True
     link.detach(Condition(conditions.INTERNAL_ERROR, "too late"))
     assert not peer.detached

@@ -41,7 +41,7 @@ def test_the_more_links_there_are_the_fewer_messages_of_unknown_size_each_begins
     for share in others:
         share.close()
         share.close()
-    assert second.fit(1000) == FIRST_MESSAGES, "what is over is over once"
+    assert second.fit(1000) == 16, "what is over is over once"
     first.learn(2, 2 * MESSAGE_OVERHEAD_BYTES)
     assert first.fit(1000) == FIRST_MESSAGES, "its messages are small"
     assert ByteBudget(1).share().fit(1000) == 1
@@ -59,14 +59,23 @@ def test_a_share_begins_small_and_doubles_up_to_the_window() -> None:
 
 
 def test_a_window_that_is_small_is_there_at_once() -> None:
-    share = ByteBudget(64 * MIB).share()
+    share = share_of(ByteBudget(64 * MIB))
 
     assert share.fit(100) == 100
     assert share.reserved_bytes == 100 * MESSAGE_OVERHEAD_BYTES
 
 
+def test_of_messages_of_unknown_size_there_may_be_a_mebibyte_each() -> None:
+    share = ByteBudget(64 * MIB).share()
+
+    assert share.fit(1000) == 16, "a quarter of the budget is what a link may have"
+    share.learn(16, 16 * MESSAGE_OVERHEAD_BYTES)
+    assert share.fit(1000) == FIRST_MESSAGES
+    assert ByteBudget(1 << 40).share().fit(1000) == FIRST_MESSAGES
+
+
 def test_larger_messages_narrow_the_window_at_once_and_smaller_ones_widen_it_slowly() -> None:
-    share = share_of(ByteBudget(MIB))
+    share = share_of(ByteBudget(4 * MIB))
     share.fit(100)
 
     share.learn(2, 2 * 65_536)
@@ -80,6 +89,30 @@ def test_larger_messages_narrow_the_window_at_once_and_smaller_ones_widen_it_slo
     assert limits == sorted(limits)
     assert limits[0] < 100
     assert limits[-1] == 100
+
+
+def test_messages_that_turn_out_large_do_not_stop_a_link_that_holds_many() -> None:
+    share = ByteBudget(64 * MIB).share()
+    assert share.fit(1000) == 16
+
+    share.learn(10, 10 * MIB)
+    share.hold(10 * MIB)
+    assert share.fit(1000) == 10
+
+    share.hold(-10 * MIB)
+    assert share.fit(1000) == 16, "the most that one link may have"
+
+
+def test_no_link_has_more_than_a_quarter_of_the_budget() -> None:
+    budget = ByteBudget(64 * MIB)
+    shares = [budget.share() for _ in range(5)]
+    for share in shares:
+        share.learn(1, MIB)
+        for _ in range(10):
+            share.fit(1000)
+
+    assert [share.fit(1000) for share in shares] == [16, 16, 16, 16, 1]
+    assert budget.reserved_bytes == 64 * MIB
 
 
 def test_the_reservations_of_all_links_stay_within_the_budget() -> None:

@@ -20,7 +20,7 @@ from support.frames import (
 )
 from support.wire import Incoming, Pair, incoming
 
-from bridge.amqp.assembly import FIRST_BYTES
+from bridge.amqp.assembly import FIRST_BYTES, SLACK
 from bridge.amqp.links import IncomingLink
 from bridge.model import conditions
 from bridge.model.conditions import Condition
@@ -218,3 +218,31 @@ def test_messages_that_have_begun_hold_little_more_than_has_arrived_of_them() ->
         # The handler keeps the payloads, and the next large message finds a buffer.
         kept_bytes = sum(len(payload) for payload in payloads) + (4 << 20)
         assert allocated_bytes() - before < kept_bytes + 32 * (FIRST_BYTES + 65_536)
+
+
+def test_a_single_message_that_has_begun_has_a_buffer_out_of_proportion() -> None:
+    def begin(pair: Pair, number: int) -> IncomingLink:
+        # One of a megabyte leaves its buffer behind; then one begins on another link.
+        large = 2 * number
+        frames = [make_transfer(large, b"x" * 60_000, more=more) for more in [True] * 16 + [False]]
+        pair.inject(b"".join(frames) + make_attach(f"slow-{number}", number))
+        pair.to_client()
+        for _ in range(3):
+            pair.inject(make_transfer(large + 1, b"x" * 50_000, handle=number, more=True))
+        link = pair.events.links[-1]
+        assert isinstance(link, IncomingLink)
+        return link
+
+    def capacity(link: IncomingLink) -> int:
+        assert link.assembling is not None
+        return link.assembling.capacity_bytes
+
+    with Pair(sniff=False) as pair:
+        pair.inject(make_opening())
+        pair.to_client()
+        links = [begin(pair, number) for number in range(1, 9)]
+        out_of_proportion = [link for link in links if capacity(link) > SLACK * 150_000]
+        assert out_of_proportion == links[:1]
+        # Until its link ends: then another may have one.
+        links[0].detach(CONDITION)
+        assert capacity(begin(pair, 9)) > SLACK * 150_000
