@@ -120,7 +120,8 @@ def _loaded_or_refused(file: Path, octets: bytes) -> None:
         return
     assert refused.problems
     assert len(str(refused).splitlines()) == len(refused.problems) + 1
-    lines = octets.count(b"\n") + octets.count(b"\r") + 2
+    # At most: YAML 1.1 has more line breaks than these two, U+0085, U+2028 and U+2029, in whichever encoding.
+    lines = sum(map(octets.count, (b"\n", b"\r", b"\x85", b"\xa8", b"\xa9", b"( ", b" (", b") ", b" )"))) + 2
     for problem in refused.problems:
         if problem.place is not None:
             number = int(str(problem.place).removeprefix(str(file)).split()[1])

@@ -85,6 +85,7 @@ class SinkModel:
         """It has met a message that is too large, or will: the link may end for that, and need not send."""
         self.has_to_end = False
         """It has to, with `amqp:precondition-failed`."""
+        self.unsure: set[int] = set()  # partitions that went when it may have stopped at a message of theirs
         rig.peer.on_send = self.check_delivery
         rig.peer.on_drained = self.check_drained
         rig.peer.on_detach = self.check_detach
@@ -175,7 +176,7 @@ class SinkModel:
         assert accepted == self.accepted
         # One that came back and has become too large waits for nothing any more.
         assert 0 <= self.unanswered_count() - unanswered <= self.may_have_stopped
-        for partition in self.owned:
+        for partition in self.owned - self.unsure:
             self.assert_committed(partition)
 
     def too_large(self) -> list[Place]:
@@ -383,6 +384,7 @@ class SinkModel:
 
     def gave(self, partitions: set[int]) -> None:
         """Take notice of partitions that are not the link's any more."""
+        self.unsure |= partitions if self.too_large() else set()
         self.leaves(partitions)
         self.owned -= partitions
         for delivery in [each for each in self.unanswered if each.partition in partitions]:
