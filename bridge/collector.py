@@ -2,8 +2,8 @@
 
 By default it does after 700 new objects, and looks at all objects of that age. A thousand messages in flight
 are some thousand objects that are no garbage: looking at them again and again took a tenth of the hot
-path's time. What a message makes is freed without the collector; in cycles are only links and connections
-that have ended.
+path's time. What a message makes is freed without the collector, and so are links and connections that have
+ended, but for links of share groups.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ YOUNG_OBJECTS: Final = 5_000
 GENERATIONS: Final = (5, 3)
 """How many collections of a generation precede one of the next.
 
-Old objects are looked at after 75,000 new ones, about as often as by default: what the links of receivers
-leave behind is garbage in cycles.
+Old objects are looked at after 75,000 new ones, about as often as by default: a link that leaves garbage in
+cycles may have lasted for long.
 """
 
 

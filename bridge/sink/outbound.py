@@ -135,6 +135,8 @@ class Outbound:
         self._stalled.clear()
         self.parked.clear()
         self.unsettled.clear()
+        # The link knows this: Python frees both at once if they part. Nothing is told to it any more.
+        self._dropped = self._too_large = self._left = _nothing
 
     # ------------------------------------------------------------------ sending
 
@@ -314,3 +316,6 @@ class Outbound:
         self.unsettled[self._port.send(tag, payload)] = lane, record, retry, kept_bytes, None
         self.unsettled_bytes += kept_bytes
         return True
+
+
+def _nothing(*_: object) -> None: ...

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
+
+from support.consumer_link import until
 
 from bridge.config import Settings
 from bridge.config.routes import Routes
@@ -94,5 +99,27 @@ def test_a_static_member_is_stolen_by_its_next_attach_unless_that_has_ended_mean
         assert second.opened
         second.detach(STOLEN)
         await endpoints.stopped(30)
+
+    asyncio.run(test())
+
+
+def test_a_link_that_has_ended_is_freed_with_its_consumer_and_without_the_garbage_collector() -> None:
+    async def test() -> None:
+        clients: Any = SimpleNamespace(bootstrap_servers=NOBODY, catalog=SlowCatalog(), offsets=None)
+        defaults = Settings()
+        # What commits on time looks once more whether the link has ended.
+        settings = replace(defaults, sink=replace(defaults.sink, commit_interval_ms=1))
+        endpoints = SinkEndpoints(settings, clients, Routes(), lambda *_: None)
+        link = Link()
+        await attached(endpoints, link)
+        machine = weakref.ref(link.machine)
+        gc.disable()
+        try:
+            link.detach(STOLEN)
+            assert link.machine is None
+            await endpoints.stopped(30)
+            await until(lambda: machine() is None)
+        finally:
+            gc.enable()
 
     asyncio.run(test())
