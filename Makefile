@@ -63,7 +63,7 @@ $(INSTALLED):
 	  $(addprefix -r ,$(LOCKS))
 	@$(INSTALL_BRIDGE)
 	@$(BIN)/python -c 'import bridge.mapping.compiled_layout' 2>/dev/null \
-	  || echo 'The bridge is not compiled, and slower with headers (make compiled tells why). All else works.'
+	  || echo 'The bridge is not compiled, and slower (make compiled tells why). All else works.'
 	@touch $@
 
 .PHONY: compiled
