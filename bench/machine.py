@@ -13,7 +13,7 @@ import psutil
 
 from bridge import __version__
 from bridge.devkafka.jars import KAFKA_VERSION
-from bridge.mapping.layout import COMPILED
+from bridge.service import COMPILED
 
 PACKAGES: Final = ("python-qpid-proton", "confluent-kafka", "uvloop")
 _CPU_INFO: Final = Path("/proc/cpuinfo")

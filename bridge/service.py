@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from bridge import __version__, collector
 from bridge.allocator import Allocator
+from bridge.amqp import usual_path
 from bridge.amqp.contract import EngineSettings
 from bridge.amqp.listener import Listener
 from bridge.config import ConfigError
@@ -31,7 +32,7 @@ from bridge.kafka.availability import KafkaAvailability
 from bridge.kafka.catalog import Catalog
 from bridge.kafka.pool import PoolSettings, ProducerPool
 from bridge.kafka.producers import ReportPump
-from bridge.mapping.layout import COMPILED
+from bridge.mapping import layout
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.observability import events
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from bridge.config.routes import Routes
     from bridge.observability.metrics import Family
 
+COMPILED: Final = layout.COMPILED and usual_path.COMPILED
+"""Whether all that can be compiled is in use so."""
 POLL_SECONDS: Final = 3.0
 """How often errors and logs of the catalog's client are served."""
 LAST_FRAMES_SECONDS: Final = 0.2

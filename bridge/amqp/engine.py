@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from bridge.amqp import native, termini
 from bridge.amqp.links import IncomingLink, Link, OutgoingLink
 from bridge.amqp.opening import OpeningWatch
+from bridge.amqp.usual_path import take_usual
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from cproton_ffi import ffi, lib
@@ -184,14 +185,13 @@ class Engine:
         timeout_ms = 0 if tolerates else self._settings.idle_timeout_ms
         lib.pn_transport_set_idle_timeout(self._transport, timeout_ms)
 
+    def incoming(self) -> list[IncomingLink]:
+        """Give the links on which the peer may send messages."""
+        return [link for link in self._links.values() if isinstance(link, IncomingLink)]
+
     def assembling(self) -> list[IncomingLink]:
         """Give the links on which a message has arrived in part."""
-        incoming = [link for link in self._links.values() if isinstance(link, IncomingLink)]
-        return [link for link in incoming if link.assembling is not None]
-
-    def takes_messages(self) -> bool:
-        """Tell whether the peer may send messages: whether it has a link to the bridge."""
-        return any(isinstance(link, IncomingLink) for link in self._links.values())
+        return [link for link in self.incoming() if link.assembling is not None]
 
     def close(self, condition: Condition) -> None:
         """Close the connection for a reason; its links end with it."""
@@ -253,11 +253,14 @@ class Engine:
     # ------------------------------------------------------------------ events
 
     def _handle_events(self) -> None:
-        collector = self._collector
-        links = self._links
-        touched = self._touched
-        link: AnyLink | None = None
-        while event := _peek_event(collector):
+        collector, links, touched = self._collector, self._links, self._touched
+        while True:
+            if take_usual is not None:
+                take_usual(collector, links, touched, IncomingLink, self._detach_failed)
+            event = _peek_event(collector)
+            if not event:
+                return
+            link: AnyLink | None = None
             # No pointer, unless the event is about a delivery: that is cheaper to ask than its type.
             delivery = _event_delivery(event)
             try:
@@ -268,11 +271,8 @@ class Engine:
                             link.touched = True
                             touched.append(link)
                         link.delivery_changed(delivery)
-                else:
-                    handle = self._CONTROL.get(_event_type(event))
-                    if handle is not None:
-                        link = None
-                        handle(self, event)
+                elif (handle := self._CONTROL.get(_event_type(event))) is not None:
+                    handle(self, event)
             except Exception as error:
                 if link is None:
                     _pop_event(collector)

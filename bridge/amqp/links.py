@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bridge.amqp import hot_path, native, termini
+from bridge.amqp import hot_path, native, termini, usual_path
 from bridge.amqp.handlers import NOT_OPEN_YET
 from bridge.amqp.pieces import LargeMessage
 from bridge.amqp.termini import Granted
@@ -222,7 +222,7 @@ class IncomingLink(Link):
     def accept(self, deliveries: Sequence[CData], *, settle: bool) -> None:
         """Send the outcome accepted for each."""
         if not self.ended:
-            hot_path.accept(deliveries, settles=settle)
+            usual_path.accept(deliveries, settles=settle)
             self.engine.changed()
 
     def answer(self, delivery: CData, outcome: Outcome, *, settle: bool) -> None:
@@ -263,9 +263,9 @@ class OutgoingLink(Link):
 
     delivery_changed = hot_path.disposed
     """Handle an event of one of its deliveries."""
-    send = hot_path.send
+    send = usual_path.send
     """Send a message unsettled and give its delivery. Only with credit and room."""
-    send_settled = hot_path.send_settled
+    send_settled = usual_path.send_settled
     """Send a message settled. Only with credit and room."""
 
     def open(
@@ -369,7 +369,7 @@ class OutgoingLink(Link):
             # Its receiver did not wait for the end of it; proton would take it for whole.
             large.settles = True
             deliveries = [delivery for delivery in deliveries if delivery != large.delivery]
-        hot_path.settle_all(deliveries)
+        usual_path.settle_all(deliveries)
         self.engine.changed()
 
     def settle_as(self, deliveries: Sequence[CData], outcome: Outcome) -> None:

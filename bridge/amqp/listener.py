@@ -173,7 +173,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def stop_reading(self) -> None:
         """Read no more from a peer that sends messages: there is no room for them."""
-        if self._transport is None or not self._reads or not self.engine.takes_messages():
+        if self._transport is None or not self._reads or not self.engine.incoming():
             return
         if self._may_finish and self.engine.assembling():
             return

@@ -21,10 +21,9 @@ import uvloop
 from bridge import allocator
 from bridge.config import ConfigError
 from bridge.config.routes_file import configured_routes
-from bridge.mapping.layout import COMPILED
 from bridge.observability import logging, workers
 from bridge.observability.metrics import packed
-from bridge.service import Service
+from bridge.service import COMPILED, Service
 from bridge.workers import contract
 from bridge.workers.channel import Channel
 from bridge.workers.contract import Assignment
