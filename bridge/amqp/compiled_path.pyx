@@ -160,7 +160,7 @@ cdef int _take(object link, void *pointer, void *delivery, object transferred) e
     return 0
 
 
-cdef inline void *_begin(object link, void *pointer, bytes tag, bytes payload):
+cdef inline void *_begin(void *pointer, bytes tag, bytes payload):
     cdef Bytes span
     span.size, span.start = <size_t>PyBytes_GET_SIZE(tag), PyBytes_AS_STRING(tag)
     cdef void *delivery = _delivery(pointer, span)
@@ -168,22 +168,22 @@ cdef inline void *_begin(object link, void *pointer, bytes tag, bytes payload):
     return delivery
 
 
-def send(link, bytes tag not None, bytes payload not None):
+def send(self, bytes tag not None, bytes payload not None):
     """Send one message unsettled and give its delivery: see `hot_path.send`."""
-    if PyBytes_GET_SIZE(payload) > <Py_ssize_t>link.whole_bytes_max:
-        return link.send_large(tag, payload, settles=False)
-    cdef void *pointer = _to_pointer(link.pointer, <void *>_link_type)
-    cdef void *delivery = _begin(link, pointer, tag, payload)
+    if PyBytes_GET_SIZE(payload) > <Py_ssize_t>self.whole_bytes_max:
+        return self.send_large(tag, payload, settles=False)
+    cdef void *pointer = _to_pointer(self.pointer, <void *>_link_type)
+    cdef void *delivery = _begin(pointer, tag, payload)
     _advance(pointer)
     return _handle(delivery)
 
 
-def send_settled(link, bytes tag not None, bytes payload not None):
+def send_settled(self, bytes tag not None, bytes payload not None):
     """Send one message that is settled already: see `hot_path.send_settled`."""
-    if PyBytes_GET_SIZE(payload) > <Py_ssize_t>link.whole_bytes_max:
-        link.send_large(tag, payload, settles=True)
+    if PyBytes_GET_SIZE(payload) > <Py_ssize_t>self.whole_bytes_max:
+        self.send_large(tag, payload, settles=True)
         return
-    cdef void *delivery = _begin(link, _to_pointer(link.pointer, <void *>_link_type), tag, payload)
+    cdef void *delivery = _begin(_to_pointer(self.pointer, <void *>_link_type), tag, payload)
     _settle(delivery)
 
 
