@@ -30,6 +30,12 @@ INSTALL_BRIDGE := $(BIN)/python -m pip install --quiet --disable-pip-version-che
 HELM_VERSION := v3.22.0
 HELM := $(firstword $(wildcard $(BIN)/helm) $(shell command -v helm 2>/dev/null) $(BIN)/helm)
 
+# Tests wait for much, so two processors serve three processes; 0 is pytest alone (for -s, --pdb).
+WORKERS := 3
+
+# Tests start hundreds of Pythons, each of which would compile our sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The engine that builds the image: docker, podman or buildah.
 ENGINE := docker
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' bridge/__init__.py)
@@ -76,7 +82,7 @@ demo: venv ## Send and receive thousands of messages over a real Kafka, and read
 
 .PHONY: test
 test: venv helm ## Run every test (one suite: make test ARGS=tests/unit)
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest --numprocesses=$(WORKERS) $(ARGS)
 
 .PHONY: soak
 soak: venv ## Run the soak tests in full length, about half an hour (one: make soak ARGS="-k memory")

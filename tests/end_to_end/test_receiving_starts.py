@@ -29,7 +29,7 @@ RECORDS: Final = 10
 EARLIEST: Final = 2
 """What was before is deleted, as retention does."""
 YOUNG: Final = 5
-"""The first record that is not an hour old."""
+"""The first record that is not a day old."""
 NOW_MS: Final = time.time_ns() // 1_000_000
 PARTITION: Final = "io.strimzi:partition-filter:int"
 OFFSET: Final = "io.strimzi:offset-filter:long"
@@ -40,8 +40,8 @@ HUB: Final = "TOPIC/ConsumerGroups/$Default/Partitions/0"
 
 
 def time_ms(offset: int) -> int:
-    """Return the timestamp of a record: an hour old, or a minute."""
-    return NOW_MS - (3_600_000 if offset < YOUNG else 60_000) + offset * 1000
+    """Return the timestamp of a record: a day old, or a minute; both with hours to spare for a slow run."""
+    return NOW_MS - (86_400_000 if offset < YOUNG else 60_000) + offset * 1000
 
 
 def time_text(offset: int) -> str:
@@ -100,10 +100,10 @@ ASKED: Final[dict[str, Asked]] = {
     "a timestamp": Asked(4, {START: timestamp(time_ms(4))}),
     "a time as text": Asked(4, {START: time_text(4)}),
     "a time before all records": Asked(EARLIEST, {START: "1999-12-31T00:00:00Z"}),
-    "an age": Asked(YOUNG, {START: "10m"}),
+    "an age": Asked(YOUNG, {START: "12h"}),
     "an offset": Asked(7, {START: 7}),
-    "a property": Asked(YOUNG, properties={START: "10m"}),
-    "a filter and a property that say the same": Asked(YOUNG, {START: "10m"}, {START: "10m"}),
+    "a property": Asked(YOUNG, properties={START: "12h"}),
+    "a filter and a property that say the same": Asked(YOUNG, {START: "12h"}, {START: "12h"}),
     "a property for the partition": Asked(7, {START: 7}, {"x-opt-bridge.partition": "0"}, address="TOPIC"),
     "a filter for the partition": Asked(7, {"x-opt-bridge.partition": "0", START: 7}, address="TOPIC"),
     "event hubs, nothing": Asked(EARLIEST, address=HUB),
@@ -162,7 +162,7 @@ def test_a_group_goes_on_where_it_was_wherever_its_members_ask_to_begin(
     group = f"{history}-members"
     with Client(service.amqp_port) as client:
         address = f"{history}/group.id/{group}"
-        receiver = client.receiver(address, 10, "unsettled", Filters({START: "10m"}))
+        receiver = client.receiver(address, 10, "unsettled", Filters({START: "12h"}))
         taken = {annotation(each.message, "x-opt-bridge.partition"): each for each in receiver.take(6)}
         taken[1].answer(Delivery.ACCEPTED)
         receiver.close()
@@ -195,7 +195,7 @@ def test_for_a_group_one_partition_is_read_and_committed_and_gone_on_with(
 def test_without_a_group_nothing_is_committed_and_kafka_hears_of_no_group(
     service: Service, kafka: RealKafka, history: str
 ) -> None:
-    known = kafka.groups()
+    known = kafka.groups(history)
     with Client(service.amqp_port) as client:
         for mode in ("unsettled", "settled"):
             for address in (READER, HUB):
@@ -207,7 +207,7 @@ def test_without_a_group_nothing_is_committed_and_kafka_hears_of_no_group(
                 receiver.drain()
                 receiver.close()
         time.sleep(0.3)  # three times the interval of commits
-    assert kafka.groups() <= known
+    assert kafka.groups(history) <= known
     assert not any(kafka.committed(group, history) for group in ("$Default", "amqp-kafka-bridge"))
 
 
@@ -229,7 +229,7 @@ def test_an_offset_that_is_not_there_is_refused_with_those_that_are(
 
 
 MALFORMED: Final[dict[str, tuple[str, dict[str, object], dict[str, object]]]] = {
-    "an unknown property": ("TOPIC/group.id/g", {}, {"x-opt-bridge.strat": "10m"}),
+    "an unknown property": ("TOPIC/group.id/g", {}, {"x-opt-bridge.strat": "12h"}),
     "a property against a filter": ("TOPIC/group.id/g", {START: "earliest"}, {START: "latest"}),
     "a property for no partition": ("TOPIC", {}, {"x-opt-bridge.partition": "first"}),
     "a partition that is no number": (READER, {PARTITION: "0"}, {}),
@@ -267,10 +267,10 @@ def test_what_asks_for_no_place_is_refused_as_an_invalid_field(
 
 
 def test_unknown_filters_are_left_out_of_the_answer(service: Service, history: str) -> None:
-    filters = {"com.example:unknown": "x", PARTITION: 0, START: "10m", "another": 5}
+    filters = {"com.example:unknown": "x", PARTITION: 0, START: "12h", "another": 5}
     with Client(service.amqp_port) as client:
         receiver = client.receiver(history, 1, "unsettled", Filters(filters))
-        assert applied(receiver) == {PARTITION: 0, START: "10m"}
+        assert applied(receiver) == {PARTITION: 0, START: "12h"}
         assert first(receiver) == YOUNG
 
 
@@ -280,7 +280,7 @@ def test_routes_and_settings_say_where_receivers_begin_that_do_not_ask(
     routes = tmp_path / "routes.yaml"
     routes.write_text(
         "routes:\n"
-        f'  - {{match: aged, topic: "{history}", start: 10m}}\n'
+        f'  - {{match: aged, topic: "{history}", start: 12h}}\n'
         f'  - {{match: whole, topic: "{history}", start: earliest}}\n',
         "utf-8",
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 import uuid
+from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from confluent_kafka import (
     Consumer,
+    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Message,
@@ -153,10 +155,23 @@ class RealKafka:
             consumer.close()
         return {each.partition: each.offset for each in committed if each.offset >= 0}
 
-    def groups(self) -> set[str]:
-        """Return the names of all groups that Kafka knows, be it by their members or their offsets."""
+    def groups(self, topic: str) -> set[str]:
+        """Return the names of the groups that read a topic, be it by their members or their offsets."""
         listed = self._admin.list_consumer_groups(request_timeout=_REQUEST_SECONDS).result()
-        return {group.group_id for group in listed.valid or ()}
+        names = [group.group_id for group in listed.valid or ()]
+        described = self._admin.describe_consumer_groups(names) if names else {}
+        found = set()
+        for name in names:
+            asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(name)])
+            try:
+                members = described[name].result(_REQUEST_SECONDS).members
+                stored = asked[name].result(_REQUEST_SECONDS).topic_partitions
+            except KafkaException:
+                continue  # the group of another test, which has come to its end
+            assigned = chain.from_iterable(member.assignment.topic_partitions for member in members)
+            if topic in {each.topic for each in [*assigned, *stored]}:
+                found.add(name)
+        return found
 
     def _partitions(self, topic: str) -> set[int]:
         metadata = self._admin.list_topics(topic, timeout=_REQUEST_SECONDS).topics[topic]

@@ -16,11 +16,15 @@ FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 CODE: Final = {
     str(path.relative_to(ROOT)): path.read_text("utf-8") for path in sources("bridge", "tests", "bench")
 }
-TREES: Final = {name: ast.parse(text, name) for name, text in CODE.items()}
+
+
+def tree(name: str) -> ast.Module:
+    # Parsed when asked for, and not kept: the trees of all modules are a million objects.
+    return ast.parse(CODE[name], name)
 
 
 def functions(name: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [node for node in ast.walk(TREES[name]) if isinstance(node, FUNCTION)]
+    return [node for node in ast.walk(tree(name)) if isinstance(node, FUNCTION)]
 
 
 def is_a_shape(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -65,7 +69,7 @@ def test_a_function_is_one_thought() -> None:
 
 def test_a_module_says_what_it_does() -> None:
     product = [name for name in CODE if name.startswith("bridge/")]
-    first = {name: (ast.get_docstring(TREES[name]) or "").partition("\n")[0] for name in product}
+    first = {name: (ast.get_docstring(tree(name)) or "").partition("\n")[0] for name in product}
     silent = [name for name, line in first.items() if not line.endswith((".", ":", "?"))]
     refuse(silent, "the first line of a module's docstring is a sentence about it")
 
