@@ -68,7 +68,7 @@ $(INSTALLED):
 	@$(BIN)/python -m pip install --quiet --require-hashes --no-build-isolation \
 	  $(addprefix -r ,$(LOCKS))
 	@$(INSTALL_BRIDGE)
-	@$(BIN)/python -c 'import bridge.mapping.compiled_layout' 2>/dev/null \
+	@$(BIN)/python -c 'import bridge.mapping.compiled as c; c.find() or exit(1)' 2>/dev/null \
 	  || echo 'The bridge is not compiled, and slower (make compiled tells why). All else works.'
 	@touch $@
 

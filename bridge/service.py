@@ -32,7 +32,7 @@ from bridge.kafka.availability import KafkaAvailability
 from bridge.kafka.catalog import Catalog
 from bridge.kafka.pool import PoolSettings, ProducerPool
 from bridge.kafka.producers import ReportPump
-from bridge.mapping import layout
+from bridge.mapping import compiled
 from bridge.model import conditions
 from bridge.model.conditions import Condition
 from bridge.observability import events
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from bridge.config.routes import Routes
     from bridge.observability.metrics import Family
 
-COMPILED: Final = layout.COMPILED and usual_path.COMPILED
+COMPILED: Final = compiled.COMPILED and usual_path.COMPILED
 """Whether all that can be compiled is in use so."""
 POLL_SECONDS: Final = 3.0
 """How often errors and logs of the catalog's client are served."""

@@ -3,7 +3,7 @@
 A producer's records have the same headers again and again, so that a plan (`bridge.mapping.plans`) says the
 same about each. A layout is that plan as a function. There are two ways to make it: `compiled_layout`, in C,
 which needs a compiler when the bridge is built, and `generated_layout`, in Python, for where there was none.
-Which one is used is decided here, once.
+Which one is used, `bridge.mapping.compiled` decides.
 
 What a layout gives is what the ordinary way gives; it is an optimisation and decides nothing. Whatever is
 not usual about a record (other names, a value that is not what its header's type says, a ttl) it leaves to
@@ -12,10 +12,10 @@ the ordinary way.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from bridge.mapping.compiled import FOUND
 from bridge.mapping.generated_layout import generated_layout
 from bridge.mapping.passage import CREATE_TIME, TimedAnnotations, key_annotations
 
@@ -39,9 +39,6 @@ which it is compiled, until the compiler gives up altogether."""
 
 STARTS_REMEMBERED: Final = 16
 """How many section headers a layout remembers before all are forgotten."""
-
-PURE_PYTHON: Final = "BRIDGE_PURE_PYTHON"
-"""The variable that keeps the compiled way from being used, for comparison; 0 and nothing are no."""
 
 
 class Beginnings:
@@ -87,20 +84,7 @@ Make: TypeAlias = Callable[["tuple[str, ...]", "Plan", "tuple[int, bytes | None]
 """Makes a layout of names, their plan, the place and text of the decisive header, and beginnings."""
 
 
-def _compiled() -> Make | None:
-    """Find the compiled way; None where it was not built or is not wanted."""
-    if os.environ.get(PURE_PYTHON, "0") not in {"", "0"}:
-        return None
-    try:
-        from bridge.mapping.compiled_layout import compiled_layout  # noqa: PLC0415 - it may be missing
-    except ImportError:
-        return None
-    return compiled_layout
-
-
-_make: Make = _compiled() or generated_layout
-COMPILED: Final = _make is not generated_layout
-"""Whether layouts are compiled ones."""
+_make: Make = generated_layout if FOUND is None else FOUND.layout
 
 
 def layout(

@@ -5,13 +5,15 @@ A sender's messages mostly differ in a few values of the same lengths: an id, a 
 message has the same shape if all its constant pieces, in which every name, constructor, length and
 size is, are the same. Then its values are known without reading it, in half the time.
 
-What a shape gives is what the ordinary reader gives; it is an optimisation and decides nothing.
+What a shape gives is what the ordinary reader gives; it is an optimisation and decides nothing. There is
+another one in C, `compiled_shape`, for where there was a compiler when the bridge was built.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from bridge.codec import decode
 from bridge.codec.names import TYPE_NAMES
@@ -19,7 +21,7 @@ from bridge.mapping import names
 from bridge.mapping.annotations import KEY_RANKS
 from bridge.mapping.record import ARRIVAL_TIME
 from bridge.mapping.sections import annotation_name, list_frame, map_frame
-from bridge.mapping.to_text import READ
+from bridge.mapping.to_text import READ, as_it_is
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,11 +56,29 @@ _CONSTANT: Final = frozenset(
 """Values that are compared as a whole: those without bytes, symbols (mostly names of something,
 such as types of content), and compound ones."""
 
+_INTEGERS: Final[dict[Reader | None, str]] = {
+    READ[code]: layout for code, layout in ((0x70, "I"), (0x71, "i"), (0x80, "Q"), (0x81, "q"), (0x83, "q"))
+}
+"""Readers of integers, and what `struct` calls these."""
 
 NO_HEADER: Final = -1
+"""In the place of a header's place: there is none."""
 
 Cut: TypeAlias = tuple[int, int, "Reader | None", int]
 """Where a value's bytes begin and end, its reader (None: a string), the place of its header."""
+
+
+class Learnt(Protocol):
+    """A shape: `Shape`, or the one in C, which leaves more messages to the ordinary reader."""
+
+    hits: int
+
+    def record(self, message: bytes, /) -> Record | None:
+        """Give the message's record; None if the message has another shape."""
+
+
+MakeShape: TypeAlias = Callable[[bytes, int, list[Cut], "Record", "Cut | None"], Learnt]
+"""Makes a shape of a message, the place of its body, its values, its record, and which of them is the key."""
 
 
 class Shape:
@@ -67,13 +87,16 @@ class Shape:
     __slots__ = (
         "_body_at",
         "_constants",
+        "_integers",
         "_key",
         "_key_piece",
         "_long",
+        "_others",
         "_partition",
-        "_slots",
+        "_strings",
         "_template",
         "_unpack",
+        "_varies",
         "hits",
     )
 
@@ -92,26 +115,35 @@ class Shape:
         """
         layout = ">"
         last = 0
-        for start, stop, _, _ in cuts:
-            layout += f"{start - last}s{stop - start}s"
+        for start, stop, read, _ in cuts:
+            layout += f"{start - last}s{_INTEGERS.get(read, f'{stop - start}s')}"
             last = stop
         self._long = message[body_at + 3] != _BINARY8
         self._body_at = body_at + (_BEFORE_DATA32 if self._long else _BEFORE_DATA8)
         cut = Struct(f"{layout}{body_at + 4 - last}s")
         self._unpack = cut.unpack_from
         self._constants = cut.unpack_from(message)[::2]
-        self._template = record[2] or []
-        self._slots = []
+        self._template = record[2]
+        self._strings: list[tuple[int, int, str]] = []
+        self._integers: list[tuple[int, int, str]] = []
+        self._others: list[tuple[int, int, str, Reader]] = []
         self._key, self._partition = record[1], record[3]
         self._key_piece: int | None = None
         for number, (_, _, read, place) in enumerate(cuts):
             if cuts[number] is key_cut:
                 self._key_piece = 2 * number + 1
-            if place != NO_HEADER:
-                self._slots.append((2 * number + 1, place, self._template[place][0], read))
+            if self._template and place != NO_HEADER:
+                slot = 2 * number + 1, place, self._template[place][0]
+                if read is None:
+                    self._strings.append(slot)
+                elif read in _INTEGERS:
+                    self._integers.append(slot)
+                else:
+                    self._others.append((*slot, read))
+        self._varies = bool(self._strings or self._integers or self._others)
         self.hits = 0
 
-    def record(self, message: bytes) -> Record | None:
+    def record(self, message: bytes) -> Record | None:  # noqa: C901 - a call for a part of it costs time
         """Give the message's record; None if the message has another shape.
 
         Raises UnicodeDecodeError for a string that is not UTF-8, and what else readers raise.
@@ -130,30 +162,35 @@ class Shape:
             key = pieces[self._key_piece]
             if not key.isascii():
                 return None
-        headers = self._template.copy()
-        for piece, place, name, read in self._slots:
-            text = pieces[piece]
-            if read is None:
-                if not text.isascii():
-                    text.decode()
-                headers[place] = (name, text)
-            else:
-                headers[place] = (name, read(text, 0)[0])
+        headers = self._template
+        if headers:
+            headers = headers.copy()
+            if self._varies:
+                for piece, place, name in self._strings:
+                    text = pieces[piece]
+                    if not text.isascii():
+                        text.decode()
+                    headers[place] = (name, text)
+                for piece, place, name in self._integers:
+                    headers[place] = (name, b"%d" % pieces[piece])
+                for piece, place, name, read in self._others:
+                    headers[place] = (name, read(pieces[piece], 0)[0])
         self.hits += 1
-        return message[body_at:], key, headers or None, self._partition, ARRIVAL_TIME
+        return message[body_at:], key, headers, self._partition, ARRIVAL_TIME
 
 
 class Shapes:
     """The shapes that were seen of late, one for each way in which messages begin."""
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, Shape | None] = {}
+    def __init__(self, make: MakeShape) -> None:
+        self._make = make
+        self.known: dict[bytes, Learnt | None] = {}
         self._misses: dict[bytes, int] = {}
         self._missed = 0
 
     def record(self, message: bytes) -> Record | None:
         """Give the record of a message that is like an earlier one, else None."""
-        shape = self._known.get(message[:12] if message[2:3] == b"p" else message[:8])
+        shape = self.known.get(message[:12] if message[2:3] == b"p" else message[:8])
         return None if shape is None else shape.record(message)
 
     def missed(self, message: bytes, record: Record) -> None:
@@ -169,21 +206,21 @@ class Shapes:
         beginning = message[:12] if message[2:3] == b"p" else message[:8]
         misses = self._misses.get(beginning, 0) + 1
         if misses == 1 and len(self._misses) >= REMEMBERED:
-            self._known.clear()
+            self.known.clear()
             self._misses.clear()
         self._misses[beginning] = misses
         if misses == 1 or misses & (misses - 1):
             return
-        shape = self._known.get(beginning)
+        shape = self.known.get(beginning)
         if shape is None or shape.hits < misses:
             learns = misses.bit_length() % 2 == 0  # 2, 8, 32 ...
-            shape = learn(message, record) if learns else None
-            self._known[beginning] = shape
+            shape = learn(message, record, self._make) if learns else None
+            self.known[beginning] = shape
         if shape is not None:
             shape.hits = 0
 
 
-def learn(message: bytes, record: Record) -> Shape | None:
+def learn(message: bytes, record: Record, make: MakeShape) -> Learnt | None:
     """Make a shape of a message that was read as `record`; None if it is not of the common kind.
 
     That is: descriptors in three bytes, a body of one data section, no footer, not delivered by
@@ -208,7 +245,7 @@ def learn(message: bytes, record: Record) -> Shape | None:
         for place, (start, stop) in enumerate(values, last - len(values))
         if message[start] not in _CONSTANT
     ]
-    return Shape(message, at, cuts if key_cut is None else [key_cut, *cuts], record, key_cut)
+    return make(message, at, cuts if key_cut is None else [key_cut, *cuts], record, key_cut)
 
 
 def _values(message: bytes, at: int, code: int) -> Iterator[tuple[int, int]]:
@@ -249,12 +286,8 @@ def _key_cut(message: bytes, at: int, record: Record) -> Cut | None:
 def _cut(message: bytes, start: int, stop: int) -> tuple[int, int, Reader | None]:
     code = message[start]
     if code in _TEXTS:
-        return start + _TEXTS[code], stop, None if TYPE_NAMES[code] == "string" else _as_it_is
+        return start + _TEXTS[code], stop, None if TYPE_NAMES[code] == "string" else as_it_is
     return start + 1, stop, READ[code]
-
-
-def _as_it_is(text: bytes, _at: int) -> tuple[bytes, int]:
-    return text, len(text)
 
 
 def _depends(head: bytes, record: Record) -> bool:

@@ -18,17 +18,20 @@ from bridge.mapping.annotations import (
     target_partition,
 )
 from bridge.mapping.bodies import Body, BodyReader
+from bridge.mapping.compiled import FOUND
 from bridge.mapping.errors import MappingError
 from bridge.mapping.record import ANY_PARTITION, ARRIVAL_TIME, Headers, Record
 from bridge.mapping.sections import ApplicationReader, HeaderReader, Hints
-from bridge.mapping.shapes import Shapes
+from bridge.mapping.shapes import Shape, Shapes
 from bridge.mapping.to_text import MALFORMED
 from bridge.model import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.mapping.compiled import Compiled
     from bridge.mapping.options import MappingOptions
+    from bridge.mapping.shapes import Learnt, MakeShape
 
 _HEADER: Final = b"\x00Sp"
 _DELIVERY_ANNOTATIONS: Final = b"\x00Sq"
@@ -49,7 +52,7 @@ The worst is an annotation named by the ulong 0: two bytes, whose name and type 
 """
 
 _WORTH_A_SHAPE: Final = 4
-"""From so many headers on, comparing is faster than reading."""
+"""From so many headers on, comparing is faster than reading. In C it always is."""
 
 _SECTIONS: Final = {
     ULong(0x70): b"p",
@@ -73,14 +76,35 @@ _SECTIONS: Final = {
 }
 
 
-def message_to_record(options: MappingOptions) -> Callable[[bytes], Record]:
+def message_to_record(options: MappingOptions, way: Compiled | None = FOUND) -> Callable[[bytes], Record]:
     """Make the function that maps a whole encoded message to a record, for any number of links.
+
+    `way` is what is compiled, if that is to be used.
 
     The function raises MappingError: `amqp:decode-error` for bytes that are no AMQP message,
     `amqp:invalid-field` for a key or partition of the wrong type, `amqp:not-allowed` for a
     tombstone that the route denies, `amqp:resource-limit-exceeded` for too many or too large
     headers.
     """
+    if way is None:
+        return _in_python(options)
+
+    def more() -> tuple[dict[bytes, Learnt | None], Callable[[bytes], Record]]:
+        reader = MessageReader(options, way.shape)
+        read = reader.read
+
+        def otherwise(message: bytes) -> Record:
+            try:
+                return read(message)
+            except MALFORMED as error:
+                raise _refusal(error) from error
+
+        return reader.shapes.known, otherwise
+
+    return way.to_record(more)
+
+
+def _in_python(options: MappingOptions) -> Callable[[bytes], Record]:
     read: Callable[[bytes], Record]
 
     def alike(message: bytes) -> Record | None:
@@ -99,10 +123,17 @@ def message_to_record(options: MappingOptions) -> Callable[[bytes], Record]:
                 return message[13:], None, None, ANY_PARTITION, ARRIVAL_TIME
             return alike(message) or read(message)
         except MALFORMED as error:
-            raise MappingError(conditions.DECODE_ERROR, f"the message is not valid AMQP: {error}") from error
+            raise _refusal(error) from error
 
     return to_record
 
+
+def _refusal(error: Exception) -> MappingError:
+    return MappingError(conditions.DECODE_ERROR, f"the message is not valid AMQP: {error}")
+
+
+More: TypeAlias = "Callable[[], tuple[dict[bytes, Learnt | None], Callable[[bytes], Record]]]"
+"""Gives the shapes that are known, by how messages begin, and what reads messages of all kinds."""
 
 T = TypeVar("T")
 
@@ -123,9 +154,10 @@ class MessageReader:
     readers in the place of these.
     """
 
-    def __init__(self, options: MappingOptions) -> None:
+    def __init__(self, options: MappingOptions, make_shape: MakeShape = Shape) -> None:
         self._options = options
-        self.shapes = Shapes()
+        self.shapes = Shapes(make_shape)
+        self._worth_a_shape = _WORTH_A_SHAPE if make_shape is Shape else 0
         self.missed: Callable[[bytes, Record], None] = self.shapes.missed
         self.read_header: ReadKept[Headers] = HeaderReader().read
         self.read_annotations: ReadKept[Annotations] = AnnotationsReader(options).read
@@ -144,7 +176,7 @@ class MessageReader:
         head_bytes = at
         value: bytes | None
         if message[at : at + 4] == _DATA8 and at + 4 < size and message[at + 4] + at + 5 == size:
-            value = message[at + 5 :]
+            value, hint = message[at + 5 :], None
         else:
             value, hint, at = self.read_body(message, at)
             head_bytes += size - at
@@ -159,9 +191,10 @@ class MessageReader:
             return self._come_back(value, (headers, hints, key, partition), annotated[4])
         self._describe(headers, hints)
         record = value, key, headers or None, partition, ARRIVAL_TIME
-        if head_bytes > self._certain_bytes or len(headers) > self._headers_max:
+        count = len(headers)
+        if head_bytes > self._certain_bytes or count > self._headers_max:
             self._check_limits(headers)
-        elif annotated is not None or len(headers) >= _WORTH_A_SHAPE:
+        elif hint is None and (annotated is not None or count >= self._worth_a_shape):
             self.missed(message, record)
         return record
 

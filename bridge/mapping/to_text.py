@@ -157,6 +157,11 @@ def _symbol32(buffer: bytes, at: int) -> tuple[bytes, int]:
     return text, stop
 
 
+def as_it_is(text: bytes, _at: int) -> tuple[bytes, int]:
+    """Give the bytes of a binary that has been cut out already."""
+    return text, len(text)
+
+
 def _encoded(buffer: bytes, at: int) -> tuple[bytes, int]:
     """Keep a list, map, array or described value as it is; its bytes are checked all the same."""
     stop = decode(buffer, at - 1)[1]

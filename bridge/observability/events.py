@@ -23,7 +23,7 @@ _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 
 def service_started(version: str, amqp: str, management: str | None, kafka: str, *, compiled: bool) -> None:
-    """Report that clients may connect; addresses are host:port, `compiled` is as in bridge.mapping.layout."""
+    """Report that clients may connect; addresses are host:port, `compiled` is of bridge.mapping.compiled."""
     _log.info(
         "service started", version=version, amqp=amqp, management=management, kafka=kafka, compiled=compiled
     )

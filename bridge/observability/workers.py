@@ -15,7 +15,7 @@ def service_started(version: str, amqp: str, management: str | None, kafka: str,
 
 
 def worker_started(process: int, *, compiled: bool) -> None:
-    """Report, as a worker, that it takes clients; `compiled` is as in bridge.mapping.layout."""
+    """Report, as a worker, that it takes clients; `compiled` is of bridge.mapping.compiled."""
     _log.info("worker started", process=process, compiled=compiled)
 
 

@@ -1,13 +1,13 @@
-"""Layouts, made in either way. In CI, REQUIRE_COMPILED=1 turns a skip of the compiled one into a failure."""
+"""Layouts, made in either way."""
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pytest
+from support.compiled import compiled
 
 from bridge.mapping import delivery_header, to_message
 from bridge.mapping.generated_layout import generated_layout
@@ -34,14 +34,7 @@ def maker(way: str) -> Make:
     """Give the function that makes layouts in one of the ways."""
     if way == "generated":
         return generated_layout
-    try:
-        from bridge.mapping.compiled_layout import compiled_layout  # noqa: PLC0415 - it may be missing
-    except ImportError:
-        reason = "there are no compiled layouts: `make compiled` tells why"
-        if os.environ.get("REQUIRE_COMPILED"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return compiled_layout
+    return compiled().layout
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from bridge.mapping.layout import PURE_PYTHON
+from bridge.model.compiled import PURE_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Final, cast
 
 import pytest
 from support.layouts import TIME_MS, Headers, head, made, maker, ordinary
 
 from bridge.mapping.from_text import WRITE
-from bridge.mapping.layout import HEADERS_MAX, PURE_PYTHON, Beginnings
+from bridge.mapping.layout import HEADERS_MAX, Beginnings
 from bridge.mapping.options import MappingOptions
 from bridge.mapping.passage import Passage
 from bridge.mapping.plans import compile_plan
@@ -154,19 +151,3 @@ def test_a_plan_of_other_names_is_refused(names: tuple[str, ...]) -> None:
     plan = compile_plan(("a", "b", "c"), None, "", MappingOptions(), timed=True)
     with pytest.raises((IndexError, ValueError)):
         maker("compiled")(names, plan, None, Beginnings(plan, Passage("orders"), head))
-
-
-@pytest.mark.parametrize(("value", "chosen"), [(None, "True"), ("0", "True"), ("", "True"), ("1", "False")])
-def test_it_is_chosen_unless_a_variable_forbids_it(value: str | None, chosen: str) -> None:
-    maker("compiled")
-    environment = {name: text for name, text in os.environ.items() if name != PURE_PYTHON}
-    if value is not None:
-        environment[PURE_PYTHON] = value
-    done = subprocess.run(
-        [sys.executable, "-c", "from bridge.mapping.layout import COMPILED; print(COMPILED)"],
-        capture_output=True,
-        check=True,
-        env=environment,
-        text=True,
-    )
-    assert done.stdout.strip() == chosen

@@ -10,7 +10,7 @@ import tarfile
 from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
-from support.layouts import maker
+from support.compiled import compiled
 from support.repository import ROOT
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def tag(wheel: ZipFile) -> str:
 
 
 def test_a_wheel_with_what_is_compiled_is_for_one_python_and_platform(tmp_path: Path) -> None:
-    maker("compiled")
+    compiled()
     done = build(tmp_path, REQUIRE_COMPILED="1")
     assert done.returncode == 0, done.stderr
     [path] = tmp_path.iterdir()
