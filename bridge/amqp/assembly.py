@@ -37,10 +37,11 @@ _excepted: list[ref[Assembly]] = []
 class Assembly:
     """What has arrived of one message. `len()` is its size in bytes."""
 
-    __slots__ = ("__weakref__", "_buffer", "capacity_bytes", "counted_bytes", "size_bytes")
+    __slots__ = ("__weakref__", "buffer", "capacity_bytes", "counted_bytes", "size_bytes")
 
     def __init__(self) -> None:
-        self._buffer: CData = _first.pop() if _first else _new("char[]", FIRST_BYTES)
+        self.buffer: CData = _first.pop() if _first else _new("char[]", FIRST_BYTES)
+        """What has arrived is in its first `size_bytes`."""
         self.capacity_bytes = FIRST_BYTES
         """The size of the buffer."""
         self.size_bytes = 0
@@ -55,25 +56,25 @@ class Assembly:
         size = self.size_bytes
         if size + count > self.capacity_bytes:
             self._grow(size + count)
-        taken = _recv(pointer, self._buffer + size, count)
+        taken = _recv(pointer, self.buffer + size, count)
         if taken > 0:
             self.size_bytes = size + taken
 
     def view(self) -> memoryview:
         """Show the message, until `release`."""
-        return memoryview(ffi.buffer(self._buffer, self.size_bytes))
+        return memoryview(ffi.buffer(self.buffer, self.size_bytes))
 
     def rest(self, start: int) -> Buffer:
         """Show the message from a byte on, until `release`."""
-        rest: Buffer = ffi.buffer(self._buffer + start, self.size_bytes - start)
+        rest: Buffer = ffi.buffer(self.buffer + start, self.size_bytes - start)
         return rest
 
     def release(self) -> None:
         """Leave the buffer to another message. Nothing may be done with this object afterwards."""
         if self.capacity_bytes == FIRST_BYTES:
-            _first[:] = (self._buffer,)
+            _first[:] = (self.buffer,)
         elif not _spare and self.capacity_bytes <= SPARE_BYTES_MAX:
-            _spare.append((self._buffer, self.capacity_bytes))
+            _spare.append((self.buffer, self.capacity_bytes))
 
     def _grow(self, bytes_min: int) -> None:
         if _spare and bytes_min <= _spare[0][1] and self._may_have(_spare[0][1], bytes_min):
@@ -81,10 +82,10 @@ class Assembly:
         else:
             capacity = max(bytes_min, 2 * self.capacity_bytes)
             larger = _new("char[]", capacity)
-        ffi.memmove(larger, self._buffer, self.size_bytes)
+        ffi.memmove(larger, self.buffer, self.size_bytes)
         if self.capacity_bytes == FIRST_BYTES:
-            _first[:] = (self._buffer,)
-        self._buffer, self.capacity_bytes = larger, capacity
+            _first[:] = (self.buffer,)
+        self.buffer, self.capacity_bytes = larger, capacity
 
     def _may_have(self, capacity_bytes: int, needed_bytes: int) -> bool:
         """Tell whether this message may take a buffer of such a size, and note it if it is the exception."""

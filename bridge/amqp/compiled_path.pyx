@@ -3,8 +3,8 @@
 
 Through the binding each of the ten calls that a message takes gives Python's lock away and takes it again, and
 makes an object of each pointer. Here proton is called directly, and the lock is kept: none of these functions
-waits for anything. Only usual deliveries are taken: whole messages of a moderate size that a link wants, and
-the outcome accepted. All others stay where they are, for the ordinary way.
+waits for anything. Only usual deliveries are taken: messages that a link wants, whole or in parts for which
+there is room, and the outcome accepted. All others stay where they are, for the ordinary way.
 
 Handles are the same objects in both ways, cffi's pointers: they are made and read by the functions that cffi has
 for compiled modules. Where the binding is not what is expected here the import fails, and the ordinary way does
@@ -17,6 +17,7 @@ from libc.stdint cimport uint64_t, uintptr_t
 
 import _cffi_backend
 
+from bridge.amqp.assembly import Assembly
 from bridge.model.outcomes import DeliveryState
 from cproton_ffi import ffi, lib
 
@@ -73,6 +74,7 @@ cdef void **_of_cffi = <void **>PyCapsule_GetPointer(_cffi_backend._C_API, "cffi
 cdef FromPointer _from_pointer = <FromPointer>_of_cffi[10]
 cdef ToPointer _to_pointer = <ToPointer>_of_cffi[11]
 
+cdef object _buffer_type = ffi.typeof("char *")
 cdef object _collector_type = ffi.typeof("pn_collector_t *")
 cdef object _delivery_type = ffi.typeof("pn_delivery_t *")
 cdef object _link_type = ffi.typeof("pn_link_t *")
@@ -118,19 +120,18 @@ def take_usual(collector, dict links, list touched, type incoming_kind, failed, 
             incoming = type(link) is incoming_kind
             call = None
             current = pointer
-        if incoming:
-            if not _is_whole(delivery, link.whole_bytes_max):
-                return
-        elif link.discards or _remote_state(delivery) != _ACCEPTED:
+        if not incoming and (link.discards or _remote_state(delivery) != _ACCEPTED):
             return
         try:
             if call is None:
                 # A link has one handler as long as anything is wanted of it.
                 call = link.handler.transferred if incoming else link.handler.accepted
-            if incoming:
-                _take(link, pointer, delivery, call)
-            else:
+            if not incoming:
                 call(_handle(delivery))
+            elif _is_whole(delivery, link.whole_bytes_max):
+                _take(link, pointer, delivery, call)
+            elif not _take_part(link, pointer, delivery):
+                return
         except Exception as error:
             failed(link, error)
         _pop_event(events)
@@ -158,6 +159,43 @@ cdef int _take(object link, void *pointer, void *delivery, object transferred) e
         _advance(pointer)
         transferred(handle, payload, False)
     return 0
+
+
+cdef bint _take_part(object link, void *pointer, void *delivery) except -1:
+    """Take what has arrived of a message of several frames, and hand it over when it is whole; tells whether it did."""
+    cdef size_t count = _pending(delivery)
+    cdef Py_ssize_t size, taken
+    cdef bint settled
+    # One that was aborted has a single byte.
+    if count <= 1 or link.discards:
+        return False
+    parts = link.assembling
+    if parts is None:
+        if not _partial(delivery):
+            return False
+        parts = link.assembling = Assembly()
+        link.whole_bytes_max = 0
+    size = parts.size_bytes
+    if size + <Py_ssize_t>count > min(<Py_ssize_t>link.max_message_size_bytes, <Py_ssize_t>parts.capacity_bytes):
+        return False
+    taken = _recv(pointer, <char *>_to_pointer(parts.buffer, <void *>_buffer_type) + size, count)
+    if taken > 0:
+        parts.size_bytes = size + taken
+    if _partial(delivery):
+        link.engine.assembles = True
+        return True
+    if parts.counted_bytes:
+        link.handler.arriving(-parts.counted_bytes)
+    link.assembled()
+    _advance(pointer)
+    settled = _settled(delivery)
+    handle = _handle(delivery)
+    if settled:
+        link.presettled = handle
+        _settle(delivery)
+    link.handler.transferred_large(handle, parts, settled)
+    parts.release()
+    return True
 
 
 cdef inline void *_begin(void *pointer, bytes tag, bytes payload):

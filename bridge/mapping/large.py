@@ -25,6 +25,7 @@ _DESCRIPTOR_BYTES: Final = 3
 _BEFORE_DATA32: Final = 8
 _DATA: Final = 0x75
 _BINARY32: Final = 0xB0
+_DATA32: Final = b"\x00Su\xb0"
 _EMPTY_DATA: Final = b"\x00Su\xa0\x00"
 _LIST0: Final = 0x45
 _SMALL: Final = frozenset((0xC0, 0xC1))
@@ -40,7 +41,8 @@ def large_message_to_record(to_record: Callable[[bytes], Record]) -> Callable[[L
         at = body_place(message)
         if at < 0:
             return to_record(bytes(message))
-        value, key, headers, partition, timestamp_ms = to_record(bytes(message[:at]) + _EMPTY_DATA)
+        head = bytes(message[:at]) + _EMPTY_DATA if at else _EMPTY_DATA
+        value, key, headers, partition, timestamp_ms = to_record(head)
         if value != b"":
             # Something else decides what the value is.
             return to_record(bytes(message))
@@ -52,6 +54,10 @@ def large_message_to_record(to_record: Callable[[bytes], Record]) -> Callable[[L
 def body_place(message: memoryview) -> int:
     """Give where the last section of a message begins, if it is one long data section; else -1."""
     at, size = 0, len(message)
+    head = bytes(message[:_BEFORE_DATA32])
+    if head[:4] == _DATA32:
+        # Nothing but the body, which is what most have.
+        return 0 if _unpack_size(head, 4)[0] == size - _BEFORE_DATA32 else -1
     while at + _BEFORE_DATA32 <= size and message[at] == 0 and message[at + 1] == ord("S"):
         content = at + _DESCRIPTOR_BYTES
         constructor = message[content]
